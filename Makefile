@@ -1,0 +1,3 @@
+# The commands of the project. `make` lists them.
+.DEFAULT_GOAL := help
+PY := .venv/bin/python
