@@ -28,7 +28,9 @@ class Kind(Generic[T]):
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
 
-    def path(self, *, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
+    def path(
+        self, *, namespace: str | None = None, name: str | None = None, subresource: str | None = None
+    ) -> str:
         """Give the URL path of the collection or object. Without a namespace: the collection of all namespaces."""
         parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
         if self.namespaced and namespace:
@@ -56,8 +58,15 @@ NAMESPACES: Final = Kind("", "v1", "namespaces", "Namespace", False, core.Namesp
 RESOURCE_QUOTAS: Final = Kind("", "v1", "resourcequotas", "ResourceQuota", True, core.ResourceQuota)
 LEASES: Final = Kind("coordination.k8s.io", "v1", "leases", "Lease", True, core.Lease)
 WEBHOOKS: Final = Kind(
-    "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", False, Opaque
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration",
+    False,
+    Opaque,
 )
-CRDS: Final = Kind("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", False, Opaque)
+CRDS: Final = Kind(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", False, Opaque
+)
 
 AnyKind = Kind[Any]
