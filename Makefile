@@ -1,3 +1,88 @@
 # The commands of the project. `make` lists them.
 .DEFAULT_GOAL := help
-PY := .venv/bin/python
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/sh
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes
+
+PORT ?= 8000
+DATA ?= .run
+FRESH ?=
+T ?=
+BROWSER ?= auto
+UV_VERSION := 0.13.9
+
+# What speaks to the database runs a second time on PostgreSQL.
+DATABASE_SUITES := tests/portal tests/catalog tests/claims
+STYLES := $(shell find templates static -path static/build -prune -o -type f -print 2>/dev/null)
+
+##@ Use
+
+run: $(VENV)/.base static/build ## Start everything with demo data. PORT=8000 DATA=.run FRESH=1 starts over
+	@exec $(PY) -m tools.run --port $(PORT) --data $(DATA) $(if $(FRESH),--fresh)
+
+setup: $(VENV)/.dev static/build ## Make .venv with everything that run, test and check need
+
+clean: ## Remove what make made: .venv, caches, built styles, screenshots (not the data of run)
+	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache static/build staticfiles screenshots
+
+##@ Work
+
+test: $(VENV)/.dev static/build ## Run the tests. T=tests/gpu for some of them, BROWSER=required makes a missing Chromium a failure
+	@$(if $(T),,$(PY) -m pytest $(DATABASE_SUITES) --postgres --quiet)
+	@BROWSER=$(BROWSER) $(PY) -m pytest $(or $(T),tests)
+
+check: $(VENV)/.dev ## Lint, format, templates, types, room walls, Django's own checks, Dockerfile
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	find templates -name '*.html' -exec $(BIN)/djade --check --target-version 5.2 {} +
+	$(BIN)/mypy .
+	$(BIN)/lint-imports --no-logo
+	DEBUG=0 DEMO=0 SECRET_KEY=only-for-the-checks-$$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n') ALLOWED_HOSTS=portal.example.org \
+		$(PY) manage.py check --deploy --fail-level WARNING
+	DEBUG=1 $(PY) manage.py makemigrations --check --dry-run
+	$(BIN)/hadolint Dockerfile
+
+bench: $(VENV)/.dev ## Measure what docs promise; figures go to bench/results
+	$(PY) -m bench
+
+screenshots: $(VENV)/.dev static/build ## Picture every page (light, dark, phone) into screenshots/
+	BROWSER=required SCREENSHOTS=screenshots $(PY) -m pytest tests/journeys/test_every_page.py -k picture
+
+lock: .cache/uv/bin/uv ## Compile requirements/*.txt anew from pyproject.toml
+	.cache/uv/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
+		pyproject.toml -o requirements/base.txt
+	.cache/uv/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
+		--extra dev pyproject.toml -o requirements/dev.txt
+
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# Stamps: each step runs again only when what it is made from is newer.
+
+$(PY):
+	@test -n "$(PYTHON)" || { echo "Python 3.11 is needed (python3.11 or python3 on the PATH)." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is older than Python 3.11." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: requirements/base.txt | $(PY)
+	$(PIP_INSTALL) -r $<
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt $(VENV)/.base
+	$(PIP_INSTALL) -r $<
+	@touch $@
+
+static/build: tools/build_css.py $(STYLES) | $(VENV)/.base
+	$(PY) -m tools.build_css
+	@touch $@
+
+.cache/uv/bin/uv:
+	$(PYTHON) -m venv .cache/uv
+	.cache/uv/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+.PHONY: bench check clean help lock run screenshots setup test
