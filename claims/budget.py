@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from claims.pools import budgets_around, held_in
+from gpu.budgets import TOTAL, budget_key
+from gpu.fit import Budget
+from portal.models import ClassRecord
+
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetLine:
     """One budget. ``limit`` None is "no limit set", 0 is "forbidden"; ``class_name`` None is the total of all offers.
 
-    ``used`` counts units, releasing ones included; ``releasing`` is the part of it that is on its way out. ``quota`` names the
-    object the limit comes from and ``pool`` the tenant who owns it ("" without a limit).
+    ``used`` counts the units of the whole pool against the limit, releasing ones included; ``held_here`` is this tenant's part of it
+    and ``releasing`` what of that is on its way out. ``quota`` names the object the limit comes from and ``pool`` the tenant who
+    owns it ("" without a limit).
     """
 
     key: str
     class_name: str | None
     title: str
     used: int
+    held_here: int
     releasing: int
     limit: int | None
     quota: str
@@ -30,4 +37,32 @@ class BudgetLine:
 
 def budget_of(namespace: str) -> tuple[BudgetLine, ...]:
     """Give the total first, then a line per offer that has a limit or is held here, by name. From the mirror."""
-    raise NotImplementedError
+    limits = {budget.key: budget for budget in budgets_around(namespace).of_namespace(namespace)}
+    held = held_in(namespace)
+    titles = {
+        record.name: record.title
+        for record in ClassRecord.objects.order_by("name").only("name", "display_name")
+    }
+    limited = {budget.key.partition("/")[2] for budget in limits.values() if not budget.is_total}
+    total = (sum(used for used, _ in held.values()), sum(releasing for _, releasing in held.values()))
+    lines = [_line(None, "All offers", total, limits.get(budget_key(TOTAL)))]
+    for name in sorted(limited | held.keys()):
+        lines.append(
+            _line(name, titles.get(name, name), held.get(name, (0, 0)), limits.get(budget_key(name)))
+        )
+    return tuple(lines)
+
+
+def _line(class_name: str | None, title: str, held: tuple[int, int], budget: Budget | None) -> BudgetLine:
+    held_here, releasing = held
+    return BudgetLine(
+        key=budget_key(class_name or TOTAL),
+        class_name=class_name,
+        title=title,
+        used=budget.used if budget else held_here,
+        held_here=held_here,
+        releasing=releasing,
+        limit=budget.limit if budget else None,
+        quota=budget.quota if budget else "",
+        pool=budget.pool if budget else "",
+    )
