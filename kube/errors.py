@@ -45,8 +45,16 @@ class Unavailable(KubeError):
     """
 
 
+class AdmissionUnavailable(Unavailable):
+    """The API server answers but cannot reach an admission webhook it must ask: the controller is down, not the cluster."""
+
+
+class Misconfigured(KubeError):
+    """There is no usable way to reach a cluster: no kubeconfig, an unreadable one, a proxy nobody can speak to."""
+
+
 class BadRequest(KubeError):
-    """400: the request makes no sense to the server (strict decoding errors among others)."""
+    """400: the request makes no sense to the server (strict decoding errors among others), or could not even be written."""
 
 
 class Unauthorized(KubeError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 from msgspec import Struct
 
@@ -47,6 +47,12 @@ class Opaque(Struct, kw_only=True):
     """Any object of which only the metadata matters here."""
 
     metadata: core.ObjectMeta
+
+
+def metadata_of(decoded: Struct) -> core.ObjectMeta:
+    """Give the metadata that every model of a kind has."""
+    metadata: core.ObjectMeta = cast(Any, decoded).metadata
+    return metadata
 
 
 GPU_CLASSES: Final = Kind(gpu.GROUP, gpu.VERSION, "gpuclasses", "GPUClass", False, gpu.GPUClass)

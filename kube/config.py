@@ -1,0 +1,184 @@
+"""Where the API server is, how it is trusted, who we are to it, and which way the traffic goes.
+
+The client library's loaders read kubeconfigs (contexts, merged files, exec plugins, OIDC) and service accounts; what they find is
+kept here as plain values. Certificates are read at once: the loader's temporary files would not survive a fork.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies_environment
+
+import yaml
+from kubernetes.client import Configuration
+from kubernetes.client.rest import should_bypass_proxies
+from kubernetes.config.config_exception import ConfigException
+from kubernetes.config.incluster_config import (
+    SERVICE_CERT_FILENAME,
+    SERVICE_TOKEN_FILENAME,
+    InClusterConfigLoader,
+)
+from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
+
+from kube.credentials import Credentials, Fixed, Loaded, TokenFile
+from kube.errors import Misconfigured
+
+# The loaders ship no types; what they give is checked where it is taken over.
+_merge: Final[Callable[[str], Any]] = KubeConfigMerger
+_kubeconfig_loader: Final[Callable[..., Any]] = KubeConfigLoader
+_service_account_loader: Final[Callable[..., Any]] = InClusterConfigLoader
+_TOKEN_KEY: Final = "BearerToken"  # noqa: S105 - the loader's name for the slot, no secret
+_LOADER_ERRORS: Final = (ConfigException, OSError, yaml.YAMLError, ValueError, TypeError, AttributeError)
+
+
+@dataclass(frozen=True)
+class ClusterConfig:
+    """How to reach one cluster. ``ca`` is PEM text; without it the system's authorities are trusted."""
+
+    server: str
+    ca: str | None = field(default=None, repr=False)
+    is_verified: bool = True
+    tls_server_name: str | None = None
+    certificate_file: str | None = None
+    key_file: str | None = None
+    credentials: Credentials = field(default_factory=Fixed)
+    proxy: str | None = field(default=None, repr=False)
+
+    @property
+    def route(self) -> str:
+        """Say which way requests go, for the log at start. Never shows the proxy's password."""
+        if self.proxy is None:
+            return f"{self.server} directly"
+        parts = urlsplit(self.proxy)
+        port = f":{parts.port}" if parts.port else ""
+        return f"{self.server} through the proxy {parts.scheme}://{parts.hostname or ''}{port}"
+
+    @cached_property
+    def tls(self) -> ssl.SSLContext:
+        """TLS with this process's client certificate, where there is one."""
+        context = self.tls_without_certificate if self.certificate_file is None else self._trust()
+        if self.certificate_file is not None:
+            try:
+                context.load_cert_chain(self.certificate_file, self.key_file)
+            except (OSError, ssl.SSLError) as error:
+                raise Misconfigured(f"the client certificate cannot be used: {error}") from error
+        return context
+
+    @cached_property
+    def tls_without_certificate(self) -> ssl.SSLContext:
+        """TLS for calls with a user's own token: the API server would take a certificate before the token."""
+        return self._trust()
+
+    def _trust(self) -> ssl.SSLContext:
+        try:
+            context = ssl.create_default_context(cadata=self.ca)
+        except (ssl.SSLError, ValueError) as error:
+            raise Misconfigured(f"the certificate authority cannot be read: {error}") from error
+        context.verify_flags &= (
+            ~ssl.VERIFY_X509_STRICT
+        )  # on by default from Python 3.13; cluster CAs often lack key ids
+        if not self.is_verified:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+def load(
+    kubeconfig: str | os.PathLike[str] | None = None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    token_file: str = SERVICE_TOKEN_FILENAME,
+    ca_file: str = SERVICE_CERT_FILENAME,
+) -> ClusterConfig:
+    """Find the cluster: the given kubeconfig, else KUBECONFIG, else the pod's service account.
+
+    ``~/.kube/config`` is not tried: a portal must never find a cluster by accident. Raise Misconfigured.
+    """
+    paths = os.fspath(kubeconfig) if kubeconfig is not None else environ.get("KUBECONFIG", "")
+    try:
+        if paths:
+            return _from_kubeconfig(paths)
+        if "KUBERNETES_SERVICE_HOST" in environ:
+            return _from_service_account(environ, token_file, ca_file)
+    except _LOADER_ERRORS as error:
+        raise Misconfigured(f"the cluster's configuration cannot be used: {error}") from error
+    raise Misconfigured("no cluster is configured: set KUBECONFIG, or run in a pod with a service account")
+
+
+def proxy_for(server: str, proxies: Mapping[str, str] | None = None) -> str | None:
+    """Choose the proxy that the environment (HTTPS_PROXY, NO_PROXY, ... in either case) asks for, as kubectl does.
+
+    NO_PROXY may hold hosts, domain suffixes, addresses, CIDR blocks or "*". Loopback never goes through a proxy.
+    """
+    proxies = getproxies_environment() if proxies is None else proxies
+    parts = urlsplit(server)
+    if _is_loopback(parts.hostname or "") or should_bypass_proxies(server, proxies.get("no", "")):
+        return None
+    return proxies.get(parts.scheme) or proxies.get("all")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _from_kubeconfig(paths: str) -> ClusterConfig:
+    merged = _merge(paths).config
+    loader = _kubeconfig_loader(config_dict=merged)
+    configuration = Configuration()
+    configuration.host = ""
+    loader.load_and_set(configuration)
+    if not configuration.host:
+        raise ConfigException("the current context names no server")
+    named_proxy = loader.__dict__.get("proxy")  # set only by the cluster's own proxy-url
+    return ClusterConfig(
+        server=configuration.host,
+        ca=_text_of(configuration.ssl_ca_cert),
+        is_verified=configuration.verify_ssl,
+        tls_server_name=configuration.tls_server_name,
+        certificate_file=configuration.cert_file,
+        key_file=configuration.key_file,
+        credentials=_credentials_of(merged, loader, configuration),
+        proxy=named_proxy or proxy_for(configuration.host),
+    )
+
+
+def _credentials_of(merged: Any, loader: Any, configuration: Configuration) -> Credentials:
+    user_name = loader.current_context["context"].get("user")
+    users = merged.safe_get("users") if user_name else None
+    node = merged["users"].get_with_name(user_name, safe=True) if users else None
+    user: dict[str, Any] = (node.value.get("user") or {}) if node is not None else {}
+    if node is not None and "tokenFile" in user:
+        return TokenFile(Path(os.path.dirname(node.path or ""), user["tokenFile"]))
+    if "exec" in user or "auth-provider" in user:
+        return Loaded(
+            lambda: configuration.get_api_key_with_prefix(_TOKEN_KEY),
+            lambda: loader.load_and_set(configuration),
+        )
+    return Fixed(configuration.get_api_key_with_prefix(_TOKEN_KEY))
+
+
+def _from_service_account(environ: Mapping[str, str], token_file: str, ca_file: str) -> ClusterConfig:
+    configuration = Configuration()
+    loader = _service_account_loader(token_file, ca_file, try_refresh_token=False, environ=environ)
+    loader.load_and_set(configuration)
+    return ClusterConfig(
+        server=configuration.host,
+        ca=_text_of(ca_file),
+        credentials=TokenFile(Path(token_file)),
+        proxy=proxy_for(configuration.host),
+    )
+
+
+def _text_of(path: str | None) -> str | None:
+    return Path(path).read_text("utf-8") if path else None

@@ -1,0 +1,158 @@
+"""The aiohttp side of the wire: one request and its answer, or one stream and its lines. Knows HTTP, not Kubernetes.
+
+Plain calls and streams have pools of their own, so that watches, which live for ever, never keep a write waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+import aiohttp
+from yarl import URL
+
+from kube.calls import Call
+from kube.config import ClusterConfig
+from kube.credentials import Identity
+from kube.errors import Misconfigured, Unavailable
+from kube.statuses import error_from_answer, error_without_answer
+from kube.transport import WHOLE_ANSWER_SECONDS, Answer
+
+_HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "gpu-portal"}
+_KEEPALIVE_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """One aiohttp session and how it does TLS."""
+
+    http: aiohttp.ClientSession
+    tls: ssl.SSLContext
+
+
+class Sessions:
+    """The connections of a gateway and of all made from it. Users' own tokens travel without our client certificate."""
+
+    def __init__(self, config: ClusterConfig, *, timeout: tuple[float, float], pool_size: int) -> None:
+        if config.proxy is not None and urlsplit(config.proxy).scheme not in ("http", "https"):
+            raise Misconfigured("only an http or https proxy can be used")
+        self._config = config
+        self._pool_size = pool_size
+        self._timeout = aiohttp.ClientTimeout(
+            total=WHOLE_ANSWER_SECONDS, sock_connect=timeout[0], sock_read=timeout[1]
+        )
+        self._connect_seconds = timeout[0]
+        self._open: dict[str, _Session] = {}
+
+    async def send(self, call: Call, identity: Identity) -> Answer:
+        """Send the call. Raise Unavailable when there is no answer. A 401 is tried again once with a newer token."""
+        if not identity.is_own:
+            return await self._exchange("foreign", call, identity, None)
+        credentials = self._config.credentials
+        authorization = credentials.authorization()
+        answer = await self._exchange("own", call, identity, authorization)
+        if answer.code != 401:
+            return answer
+        credentials.reload()
+        renewed = credentials.authorization()
+        return await self._exchange("own", call, identity, renewed) if renewed != authorization else answer
+
+    async def lines(
+        self, call: Call, identity: Identity, *, quiet_seconds: float
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield whole lines of a streamed answer. Raise the answer's error, or Unavailable when the stream breaks."""
+        authorization = self._config.credentials.authorization() if identity.is_own else None
+        timeout = aiohttp.ClientTimeout(
+            total=None, sock_connect=self._connect_seconds, sock_read=quiet_seconds
+        )
+        session = self._session("streams" if identity.is_own else "foreign streams")
+        try:
+            async with self._request(session, call, identity, authorization, timeout) as response:
+                if response.status != 200:
+                    if response.status == 401 and identity.is_own:
+                        self._config.credentials.reload()
+                    raise error_from_answer(
+                        response.status,
+                        await response.read(),
+                        retry_after=response.headers.get("Retry-After"),
+                    )
+                rest: list[bytes] = []
+                async for chunk in response.content.iter_any():
+                    *whole, tail = chunk.split(b"\n")
+                    for line in whole:
+                        rest.append(line)
+                        if joined := b"".join(rest):
+                            yield joined
+                        rest.clear()
+                    if tail:
+                        rest.append(tail)
+                if rest:
+                    raise Unavailable(f"the stream from {self._config.server} ended inside an event")
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise error_without_answer(error, server=self._config.server) from error
+
+    async def aclose(self) -> None:
+        sessions = list(self._open.values())
+        self._open.clear()
+        for session in sessions:
+            await session.http.close()
+        if sessions:
+            await asyncio.sleep(0)  # transports close in the loop's next round
+
+    async def _exchange(self, pool: str, call: Call, identity: Identity, authorization: str | None) -> Answer:
+        session = self._session(pool)
+        try:
+            async with self._request(session, call, identity, authorization, self._timeout) as response:
+                body = await response.read()
+                headers = response.headers
+                return Answer(
+                    code=response.status,
+                    body=body,
+                    retry_after=headers.get("Retry-After"),
+                    warnings=headers.getall("Warning", ()),
+                )
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise error_without_answer(error, server=self._config.server) from error
+
+    def _request(
+        self,
+        session: _Session,
+        call: Call,
+        identity: Identity,
+        authorization: str | None,
+        timeout: aiohttp.ClientTimeout,
+    ) -> aiohttp.client._RequestContextManager:
+        headers = identity.headers(authorization)
+        if call.body is not None:
+            headers.append(("Content-Type", call.content_type))
+        return session.http.request(
+            call.method,
+            URL(self._config.server + call.target, encoded=True),
+            data=call.body,
+            headers=headers,
+            ssl=session.tls,
+            server_hostname=self._config.tls_server_name,
+            proxy=self._config.proxy,
+            timeout=timeout,
+            allow_redirects=False,
+        )
+
+    def _session(self, pool: str) -> _Session:
+        """Give the session, made on first use because it belongs to the running loop."""
+        session = self._open.get(pool)
+        if session is None:
+            is_foreign = pool.startswith("foreign")
+            connector = aiohttp.TCPConnector(
+                limit=0 if pool.endswith("streams") else self._pool_size,
+                keepalive_timeout=_KEEPALIVE_SECONDS,
+            )
+            http = aiohttp.ClientSession(
+                connector=connector, headers=_HEADERS, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+            )
+            tls = self._config.tls_without_certificate if is_foreign else self._config.tls
+            session = self._open[pool] = _Session(http, tls)
+        return session
