@@ -15,6 +15,7 @@ FRESH ?=
 T ?=
 BROWSER ?= auto
 UV_VERSION := 0.13.9
+COMPILE = .cache/uv/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11
 
 # What speaks to the database runs a second time on PostgreSQL.
 DATABASE_SUITES := tests/portal tests/catalog tests/claims
@@ -53,11 +54,9 @@ bench: $(VENV)/.dev ## Measure what docs promise; figures go to bench/results
 screenshots: $(VENV)/.dev static/build ## Picture every page (light, dark, phone) into screenshots/
 	BROWSER=required SCREENSHOTS=screenshots $(PY) -m pytest tests/journeys/test_every_page.py -k picture
 
-lock: .cache/uv/bin/uv ## Compile requirements/*.txt anew from pyproject.toml
-	.cache/uv/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
-		pyproject.toml -o requirements/base.txt
-	.cache/uv/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
-		--extra dev pyproject.toml -o requirements/dev.txt
+lock: .cache/uv/bin/uv ## Compile requirements/*.txt anew from pyproject.toml, keeping the versions that still fit
+	$(COMPILE) --extra dev pyproject.toml -o requirements/dev.txt
+	$(COMPILE) --constraint requirements/dev.txt pyproject.toml -o requirements/base.txt
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -118,7 +118,7 @@ def test_one_passthrough_offer_has_eight_free_and_no_node_with_more_than_four(le
 
     verdict = ledger.check(Order(namespace=ALICE, class_name="h100-sxm", count=6, set_name=None))
 
-    assert [refusal.reason for refusal in verdict.refusals] == [Reason.NoNodeFits]
+    assert [refusal.reason for refusal in verdict.refusals] == [Reason.NO_NODE_FITS]
     assert verdict.refusals[0].numbers == {"asked": 6, "free": 8, "maxFreePerNode": 4}
 
 
@@ -127,7 +127,7 @@ def test_two_of_a_vgpu_offer_without_max_count_are_refused_for_that_alone(ledger
 
     verdict = ledger.check(Order(namespace=ALICE, class_name="l40s-24c", count=2, set_name=None))
 
-    assert [refusal.reason for refusal in verdict.refusals] == [Reason.CountAboveMax]
+    assert [refusal.reason for refusal in verdict.refusals] == [Reason.COUNT_ABOVE_MAX]
 
 
 @pytest.mark.parametrize("class_name", ["h200-sxm", "a100-80g", "l4"])
@@ -192,9 +192,9 @@ def test_the_sub_tenant_shares_its_parents_class_budget_and_has_a_total_of_its_o
 
     reasons = {refusal.reason: refusal.numbers for refusal in ledger.check(ordered).refusals}
 
-    assert Reason.TotalBudgetExceeded in reasons
-    assert reasons[Reason.TotalBudgetExceeded]["quota"] == "tenant-acme-lab/tenant-quota"
-    assert Reason.ClassBudgetExceeded not in reasons
+    assert Reason.TOTAL_BUDGET_EXCEEDED in reasons
+    assert reasons[Reason.TOTAL_BUDGET_EXCEEDED]["quota"] == "tenant-acme-lab/tenant-quota"
+    assert Reason.CLASS_BUDGET_EXCEEDED not in reasons
 
 
 def test_the_largest_order_named_for_alice_fits(ledger: Ledger) -> None:
