@@ -1,7 +1,14 @@
-"""Addresses; filled in by the room that owns them."""
+"""Addresses of the hoster's part of the API."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.urls import path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from catalog import api
+
+urlpatterns = [
+    path("classes/", api.Classes.as_view(), name="api-classes"),
+    path("classes/<str:name>/", api.OneClass.as_view(), name="api-class"),
+    path("nodes/", api.Nodes.as_view(), name="api-nodes"),
+    path("nodes/<str:name>/", api.OneNode.as_view(), name="api-node"),
+]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-_EMPTY: Final = ({}, [], None)
+_EMPTY: Final[tuple[Any, ...]] = ({}, [], None)
 
 
 def spec_patch(stored: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:

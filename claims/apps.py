@@ -8,3 +8,11 @@ from django.apps import AppConfig
 class ClaimsConfig(AppConfig):
     name = "claims"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """History is written from what the mirror sees."""
+        from claims.history import record_change
+        from kube.kinds import GPU_CLAIMS
+        from portal.mirror import on_change
+
+        on_change(GPU_CLAIMS, record_change)

@@ -9,12 +9,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from claims.orders import OrderSpec
-from gpu.resources import API_VERSION, DNS_LABEL, INT32_MAX, matches
+from gpu.resources import API_VERSION, INT32_MAX
+from portal.api.names import name_fault
 from portal.api.problems import InvalidBody
 from portal.errors import FieldCause
-
-MAX_LABEL: Final = 63
-NAME_WORDS: Final = "must be lower-case letters, digits and dashes, and begin and end with a letter or digit"
 
 _TOP: Final = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
 _SPEC: Final = frozenset({"className", "count", "setName"})
@@ -67,20 +65,11 @@ def _label(
         if required:
             faults.append(FieldCause(field=field, message="is required"))
         return None
-    fault = label_fault(value)
+    fault = name_fault(value)
     if fault:
         faults.append(FieldCause(field=field, message=fault))
         return None
     return str(value)
-
-
-def label_fault(value: object) -> str:
-    """Say what is wrong with a name, "" when nothing is."""
-    if not isinstance(value, str):
-        return "must be text"
-    if len(value) > MAX_LABEL:
-        return f"is too long: {len(value)} characters of at most {MAX_LABEL}"
-    return "" if matches(DNS_LABEL, value) else NAME_WORDS
 
 
 def _count(value: object, faults: list[FieldCause]) -> int:

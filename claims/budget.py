@@ -45,12 +45,13 @@ def budget_of(namespace: str) -> tuple[BudgetLine, ...]:
     }
     limited = {budget.key.partition("/")[2] for budget in limits.values() if not budget.is_total}
     total = (sum(used for used, _ in held.values()), sum(releasing for _, releasing in held.values()))
-    lines = [_line(None, "All offers", total, limits.get(budget_key(TOTAL)))]
-    for name in sorted(limited | held.keys()):
-        lines.append(
+    return (
+        _line(None, "All offers", total, limits.get(budget_key(TOTAL))),
+        *(
             _line(name, titles.get(name, name), held.get(name, (0, 0)), limits.get(budget_key(name)))
-        )
-    return tuple(lines)
+            for name in sorted(limited | held.keys())
+        ),
+    )
 
 
 def _line(class_name: str | None, title: str, held: tuple[int, int], budget: Budget | None) -> BudgetLine:

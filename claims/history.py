@@ -15,6 +15,7 @@ from claims.orders import OrderSpec
 from gpu.conditions import ConditionType, condition_of
 from gpu.fit import Refusal
 from gpu.resources import ConditionStatus, GPUClaim
+from portal.mirror import Change
 
 
 def record_ordered(claim: GPUClaim, *, username: str, now: datetime) -> None:
@@ -43,9 +44,11 @@ def record_refused(spec: OrderSpec, refusals: Iterable[Refusal], *, username: st
     )
 
 
-def record_change(old: GPUClaim | None, new: GPUClaim | None, *, now: datetime) -> None:
-    """Remember what happened to a claim between two states; either may be absent. Safe to repeat."""
-    OrderEvent.objects.bulk_create(events_between(old, new, now=now), ignore_conflicts=True)
+def record_change(change: Change) -> None:
+    """Remember what the mirror saw happen to a claim. Safe to repeat."""
+    events = events_between(change.before, change.after, now=change.at)
+    if events:
+        OrderEvent.objects.bulk_create(events, ignore_conflicts=True)
 
 
 def events_between(old: GPUClaim | None, new: GPUClaim | None, *, now: datetime) -> list[OrderEvent]:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 from django.core.exceptions import ValidationError
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Field, Model, Q, QuerySet
 
 from portal.api.problems import BadParameter
 
@@ -45,6 +45,16 @@ def token_after(keys: Sequence[object]) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode([str(key) for key in keys])).decode().rstrip("=")
 
 
+def raw_page(
+    rows: QuerySet[M, Any], keys: tuple[str, ...], wanted: PageRequest
+) -> tuple[list[tuple[Any, ...]], str]:
+    """Give the page as tuples of the keys and the body, and the token of the next page ("" after the last)."""
+    columns = [key.removeprefix("-") for key in keys]
+    found = list(rows_after(rows, keys, wanted.after).values_list(*columns, "body")[: wanted.limit + 1])
+    page = found[: wanted.limit]
+    return page, token_after(page[-1][: len(keys)]) if len(found) > len(page) else ""
+
+
 def rows_after(rows: QuerySet[M, Any], keys: tuple[str, ...], after: tuple[str, ...]) -> QuerySet[M, Any]:
     """Order by ``keys`` ("-" in front: descending; the last one unique among equals) and start after a row.
 
@@ -68,7 +78,8 @@ def rows_after(rows: QuerySet[M, Any], keys: tuple[str, ...], after: tuple[str, 
 def _step(rows: QuerySet[M, Any], key: str, text: str) -> tuple[str, str, object]:
     name = key.removeprefix("-")
     try:
-        value = rows.model._meta.get_field(name).to_python(text)
+        field: Field[Any, Any] = rows.model._meta.get_field(name)  # type: ignore[assignment]  # keys are columns
+        value = field.to_python(text)
     except ValidationError:
         raise _bad_token() from None
     return name, "lt" if key.startswith("-") else "gt", value

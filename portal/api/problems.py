@@ -121,7 +121,7 @@ def _answer_framework(error: exceptions.APIException) -> HttpResponse:
         (entry for kind, entry in _TITLES.items() if isinstance(error, kind)),
         (error.status_code, "Bad request"),
     )
-    wait = error.wait if isinstance(error, exceptions.Throttled) else None
+    wait = getattr(error, "wait", None)  # of Throttled
     response = answer(
         Problem(
             status=code,

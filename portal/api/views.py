@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import Resolver404, resolve
 from django.utils import timezone
 from drf_spectacular.openapi import AutoSchema
-from rest_framework.permissions import IsAuthenticated
+from rest_framework.parsers import BaseParser
+from rest_framework.permissions import BasePermission, IsAuthenticated
 from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.schemas.inspectors import ViewInspector
 from rest_framework.views import APIView
 
 from kube.gateway import Gateway
@@ -20,16 +23,22 @@ from portal.api import idempotency, problems
 from portal.api.authentication import BrowserSession, LocalBasic
 from portal.api.bodies import MergePatch, StrictJSON
 from portal.cluster import gateway_for
+from portal.models import User
 
 
 class ApiView(APIView):
     """One resource: JSON in, JSON or problem+json out, for users who are signed in."""
 
     authentication_classes = (LocalBasic, BrowserSession)
-    permission_classes = (IsAuthenticated,)
+    permission_classes: Sequence[type[BasePermission]] = (IsAuthenticated,)
     renderer_classes = (JSONRenderer,)
-    parser_classes = (StrictJSON,)
-    schema: ClassVar[AutoSchema] = AutoSchema()
+    parser_classes: Sequence[type[BaseParser]] = (StrictJSON,)
+    schema: ViewInspector | None = AutoSchema()
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        # Read once and kept: the parser, the CSRF check and the fingerprint of an Idempotency-Key all look at it.
+        _ = request._request.body
+        super().initial(request, *args, **kwargs)
 
     def get_exception_handler(self) -> Callable[[Exception, Any], HttpResponse]:
         return problems.handle
@@ -41,7 +50,16 @@ class ApiView(APIView):
     @cached_property
     def gateway(self) -> Gateway:
         """A gateway that acts as the caller."""
-        return gateway_for(self.request.user)
+        user = self.request.user
+        assert isinstance(user, User)  # noqa: S101  # the permission saw to that
+        return gateway_for(user)
+
+    @property
+    def sent(self) -> Mapping[str, Any]:
+        """The JSON object in the body. Raises ParseError and UnsupportedMediaType."""
+        body = self.request.data
+        assert isinstance(body, dict)  # noqa: S101  # the parsers see to that
+        return body
 
     def need_hoster(self) -> None:
         """For what others may not even know of. Raises Http404."""
@@ -72,8 +90,8 @@ class PatchableView(ApiView):
 class Nowhere(ApiView):
     """Every address that is none. One without its last slash is sent on, with method and body."""
 
-    schema: ClassVar[None] = None
-    permission_classes = ()
+    schema = None
+    permission_classes: Sequence[type[BasePermission]] = ()
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.path.endswith("/") and _is_served(request.path + "/"):
