@@ -1,0 +1,59 @@
+"""The gateway as a leader may use it: every write is preceded by a check that the lease is still ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from controller.leader import Leadership
+from kube.aio import AsyncGateway
+from kube.answers import Read
+from kube.kinds import Kind
+
+T = TypeVar("T", bound=Struct)
+
+
+class FencedGateway:
+    """Reads freely; raises LeaseLost instead of writing once the lease is not ours.
+
+    A patch here always names the resourceVersion it was computed from: the API server answers Conflict when the object has
+    changed since.
+    """
+
+    def __init__(self, gateway: AsyncGateway, leadership: Leadership) -> None:
+        self._gateway = gateway
+        self._leadership = leadership
+
+    async def get(self, kind: Kind[T], name: str, *, namespace: str | None = None) -> Read[T]:
+        return await self._gateway.get(kind, name, namespace=namespace)
+
+    async def create(self, kind: Kind[T], body: Mapping[str, Any] | Struct) -> Read[T]:
+        self._leadership.require()
+        return await self._gateway.create(kind, body)
+
+    async def replace(self, kind: Kind[T], body: Mapping[str, Any] | Struct) -> Read[T]:
+        self._leadership.require()
+        return await self._gateway.replace(kind, body)
+
+    async def patch(
+        self,
+        kind: Kind[T],
+        name: str,
+        change: Mapping[str, Any],
+        *,
+        resource_version: str,
+        namespace: str | None = None,
+        subresource: str | None = None,
+    ) -> Read[T]:
+        """Send a merge patch; members that are None are removed."""
+        self._leadership.require()
+        metadata = {**change.get("metadata", {}), "resourceVersion": resource_version}
+        return await self._gateway.patch(
+            kind, name, {**change, "metadata": metadata}, namespace=namespace, subresource=subresource
+        )
+
+    async def delete(self, kind: Kind[T], name: str, *, uid: str) -> None:
+        self._leadership.require()
+        await self._gateway.delete(kind, name, uid=uid)

@@ -1,0 +1,67 @@
+"""How an object's change is written: on the version it was computed from, and the answer taken in at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from controller.fenced import FencedGateway
+from controller.world import World, key_of
+from gpu.corekinds import ObjectMeta
+from kube.errors import Conflict, NotFound
+from kube.kinds import Kind
+
+T = TypeVar("T", bound=Struct)
+
+
+class Writes:
+    """Writes changes of watched objects and tells the world what came of it."""
+
+    def __init__(self, gateway: FencedGateway, world: World) -> None:
+        self._gateway = gateway
+        self._world = world
+
+    async def status(self, kind: Kind[T], metadata: ObjectMeta, change: Mapping[str, Any]) -> T | None:
+        """Change the status members given."""
+        return await self._patch(kind, metadata, {"status": change}, subresource="status")
+
+    async def metadata(self, kind: Kind[T], metadata: ObjectMeta, change: Mapping[str, Any]) -> T | None:
+        """Change the metadata members given."""
+        return await self._patch(kind, metadata, {"metadata": change}, subresource=None)
+
+    async def _patch(
+        self, kind: Kind[T], metadata: ObjectMeta, change: Mapping[str, Any], *, subresource: str | None
+    ) -> T | None:
+        """Give the object as it is now, or None when it is gone.
+
+        Raises Conflict when it has changed since; what it says now is then known, and whoever computed the change looks again.
+        """
+        key = key_of(metadata)
+        namespace = metadata.namespace or None
+        try:
+            written = await self._gateway.patch(
+                kind,
+                metadata.name,
+                change,
+                resource_version=metadata.resource_version,
+                namespace=namespace,
+                subresource=subresource,
+            )
+        except NotFound:
+            self._world.is_gone(kind, key)
+            return None
+        except Conflict:
+            await self._look_again(kind, metadata)
+            raise
+        self._world.wrote(kind, written.object)
+        return written.object
+
+    async def _look_again(self, kind: Kind[T], metadata: ObjectMeta) -> None:
+        try:
+            current = await self._gateway.get(kind, metadata.name, namespace=metadata.namespace or None)
+        except NotFound:
+            self._world.is_gone(kind, key_of(metadata))
+        else:
+            self._world.wrote(kind, current.object)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from controller.outages import Outages
+from gpu.corekinds import Node, NodeCondition, NodeStatus, ObjectMeta
+
+NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
+GRACE = timedelta(seconds=60)
+
+
+def a_node(ready: str | None, *, since: datetime | None = None) -> Node:
+    conditions = [] if ready is None else [NodeCondition(type="Ready", status=ready, last_transition_time=since)]
+    return Node(metadata=ObjectMeta(name="n1"), status=NodeStatus(conditions=conditions))
+
+
+def test_a_ready_node_is_not_away() -> None:
+    outages = Outages(grace_seconds=60)
+
+    outages.saw(a_node("True"), now=NOW)
+
+    assert not outages.is_over("n1", now=NOW + 2 * GRACE)
+
+
+@pytest.mark.parametrize("ready", ["False", "Unknown", None])
+def test_a_node_is_away_once_the_grace_time_has_passed(ready: str | None) -> None:
+    outages = Outages(grace_seconds=60)
+    outages.saw(a_node(ready), now=NOW)
+
+    assert not outages.is_over("n1", now=NOW + GRACE - timedelta(seconds=1))
+    assert outages.is_over("n1", now=NOW + GRACE)
+    assert outages.over(now=NOW + GRACE) == ["n1"]
+
+
+def test_the_time_counts_from_the_transition_that_the_node_itself_tells() -> None:
+    outages = Outages(grace_seconds=60)
+
+    outages.saw(a_node("Unknown", since=NOW - GRACE), now=NOW)
+
+    assert outages.is_over("n1", now=NOW)
+
+
+def test_a_heartbeat_of_an_absent_node_does_not_start_the_time_anew() -> None:
+    outages = Outages(grace_seconds=60)
+    outages.saw(a_node(None), now=NOW)
+
+    outages.saw(a_node(None), now=NOW + GRACE)
+
+    assert outages.is_over("n1", now=NOW + GRACE)
+
+
+def test_a_node_that_comes_back_in_time_was_never_away() -> None:
+    outages = Outages(grace_seconds=60)
+    outages.missed("n1", now=NOW)
+
+    outages.saw(a_node("True"), now=NOW + timedelta(seconds=30))
+
+    assert outages.over(now=NOW + 2 * GRACE) == []
+
+
+def test_a_node_that_is_gone_is_away_after_the_grace_time_too() -> None:
+    outages = Outages(grace_seconds=60)
+
+    outages.missed("n1", now=NOW)
+
+    assert outages.over(now=NOW) == []
+    assert outages.over(now=NOW + GRACE) == ["n1"]
