@@ -6,6 +6,7 @@ The one home of "which HTTP status and which Status.reason mean what". Both gate
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -167,6 +168,8 @@ def _why(error: BaseException) -> str:
     for link in reversed(chain):
         if isinstance(link, TimeoutError):
             return "timed out"
+        if isinstance(link, ConnectionError) and link.errno:
+            return os.strerror(link.errno)  # asyncio words its own, with addresses
         if isinstance(link, OSError) and (said := link.strerror or str(link)):
             return said
     return str(error) or type(error).__name__
