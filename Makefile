@@ -52,7 +52,7 @@ bench: $(VENV)/.dev ## Measure what docs promise; figures go to bench/results
 	$(PY) -m bench
 
 screenshots: $(VENV)/.dev static/build ## Picture every page (light, dark, phone) into screenshots/
-	BROWSER=required SCREENSHOTS=screenshots $(PY) -m pytest tests/journeys/test_every_page.py -k picture
+	BROWSER=required $(PY) -m tests.journeys.screenshots screenshots
 
 lock: .cache/uv/bin/uv ## Compile requirements/*.txt anew from pyproject.toml, keeping the versions that still fit
 	$(COMPILE) --extra dev pyproject.toml -o requirements/dev.txt

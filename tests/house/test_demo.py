@@ -199,8 +199,8 @@ def test_the_sub_tenant_shares_its_parents_class_budget_and_has_a_total_of_its_o
 
 def test_the_largest_order_named_for_alice_fits(ledger: Ledger) -> None:
     for class_name, offer in classes().items():
-        asked = Order(namespace=ALICE, class_name=class_name, count=1, set_name=None)
-        largest = largest_order(Offer.of(offer), ledger.capacity(class_name), ledger.budgets(asked))
+        budgets = ledger.budgets.for_order(ALICE, class_name)
+        largest = largest_order(Offer.of(offer), ledger.capacity(class_name), budgets)
         if largest:
             order = Order(namespace=ALICE, class_name=class_name, count=largest, set_name=None)
             assert ledger.check(order).ok, class_name

@@ -71,7 +71,7 @@ class Person:
 
     def signs_in(self, name: str) -> Page:
         page = self.goes_to("/login/")
-        page.get_by_label("Name").or_(page.get_by_label("User name")).first.fill(name)
+        page.get_by_label("Name", exact=True).fill(name)
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url(lambda url: "/login/" not in url)
