@@ -6,18 +6,19 @@ it gives the same reasons.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from claims.orders import OrderSpec
 from claims.pools import budgets_around
+from claims.set_room import free_on_set_node
 from gpu.budgets import Budgets
 from gpu.fit import Budget, Capacity, Offer, Verdict, check, largest_order
 from kube.kinds import GPU_CLAIMS, GPU_CLASSES, RESOURCE_QUOTAS
 from portal.access import Access, Right, check_tenant
 from portal.freshness import freshness
-from portal.models import ClaimRecord, ClassRecord, NodeStock
+from portal.models import ClassRecord
 
 MAX_OTHERS: Final = 4
 _ASKED_OF: Final = tuple(kind.plural for kind in (GPU_CLASSES, GPU_CLAIMS, RESOURCE_QUOTAS))
@@ -57,7 +58,7 @@ def preview(access: Access, spec: OrderSpec) -> Preview:
     offers = {record.name: record for record in ClassRecord.objects.offered()}
     record = offers.get(spec.class_name)
     budgets = budgets_around(spec.namespace)
-    room = _Room.now(spec)
+    room = _Room.now(spec, offers.values())
     capacity = room.for_class(record)
     limits = budgets.for_order(spec.namespace, spec.class_name)
     offer = None if record is None else _offer(record)
@@ -78,7 +79,7 @@ def preview(access: Access, spec: OrderSpec) -> Preview:
 def largest_orders(namespace: str, offers: Sequence[ClassRecord]) -> dict[str, int]:
     """Give for each offer the biggest count that the tenant could order now; 0 when none or unknown."""
     budgets = budgets_around(namespace)
-    room = _Room.now(OrderSpec(namespace=namespace, class_name=""))
+    room = _Room.now(OrderSpec(namespace=namespace, class_name=""), offers)
     return {
         record.name: largest_order(
             _offer(record), room.for_class(record), budgets.for_order(namespace, record.name)
@@ -93,36 +94,23 @@ class _Room:
 
     is_believed: bool
     age_seconds: int | None
-    free_on_set_node: dict[str, int] | None  # by resource; None while the set is on no node
+    on_set_node: Mapping[str, int | None]
 
     @classmethod
-    def now(cls, spec: OrderSpec) -> _Room:
+    def now(cls, spec: OrderSpec, offers: Collection[ClassRecord]) -> _Room:
         state = freshness(*_ASKED_OF)
-        return cls(not state.is_stale, state.age_seconds, _on_set_node(spec))
+        return cls(not state.is_stale, state.age_seconds, free_on_set_node(spec, offers))
 
     def for_class(self, record: ClassRecord | None) -> Capacity:
-        if not self.is_believed or record is None:
+        if not self.is_believed or record is None or record.free is None:
             return Capacity.unknown(self.age_seconds)
-        on_set_node = None
-        if self.free_on_set_node is not None:
-            on_set_node = self.free_on_set_node.get(record.resource_name, 0)
+        on_set_node = self.on_set_node.get(record.name)
         return Capacity(
             free=record.free,
             max_free_per_node=record.max_free_per_node,
             has_eligible_node=record.is_served,
-            free_on_set_node=on_set_node,
-            age_seconds=None if record.free is None else self.age_seconds,
+            free_on_set_node=None if on_set_node is None else min(on_set_node, record.free),
         )
-
-
-def _on_set_node(spec: OrderSpec) -> dict[str, int] | None:
-    if not spec.set_name:
-        return None
-    placed = ClaimRecord.objects.of_set(spec.namespace, spec.set_name).exclude(node_name="").in_order()
-    node = placed.values_list("node_name", flat=True).first()
-    if node is None:
-        return None
-    return dict(NodeStock.objects.on_node(node).values_list("resource", "free"))
 
 
 def _offer(record: ClassRecord) -> Offer:
