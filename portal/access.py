@@ -113,7 +113,7 @@ def signed_in(view: Callable[Concatenate[PortalRequest, P], R]) -> Callable[Conc
     """For pages of everyone who is signed in (the middleware sees to that): set ``request.access``."""
 
     @wraps(view)
-    def wrapped(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> R:
+    def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return view(with_access(request), *args, **kwargs)
 
     return wrapped
@@ -125,7 +125,7 @@ def hoster_required(
     """For pages of the hoster: to everybody else they do not exist."""
 
     @wraps(view)
-    def wrapped(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> R:
+    def wrapped(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R:
         granted = with_access(request)
         if not granted.access.is_hoster:
             raise Http404("no such page")
@@ -141,9 +141,7 @@ def tenant_required(
 ]:
     """For pages of one tenant, whose namespace is the argument ``ns``: 404 for strangers, 403 without the right."""
 
-    def decorate(
-        view: Callable[Concatenate[PortalRequest, str, P], R],
-    ) -> Callable[Concatenate[HttpRequest, str, P], R]:
+    def decorate(view: Callable[Concatenate[PortalRequest, str, P], R]) -> Callable[..., R]:
         @wraps(view)
         def wrapped(request: HttpRequest, ns: str, *args: P.args, **kwargs: P.kwargs) -> R:
             granted = with_access(request)

@@ -18,7 +18,7 @@ class PortalRequest(HttpRequest):
 
     access: Access
     htmx: HtmxDetails
-    user: User  # type: ignore[assignment]  # signed in: the decorators come after the login middleware
+    user: User  # signed in: the decorators come after the login middleware
     request_id: str
 
 

@@ -99,7 +99,9 @@ class SignedInMiddleware(LoginRequiredMiddleware):
     A fragment is not answered with the login page: the browser is sent there, and afterwards back to the page it shows now.
     """
 
-    def handle_no_permission(self, request: HttpRequest, view_func: Callable[..., object]) -> HttpResponse:
+    def handle_no_permission(  # type: ignore[override]  # the stubs allow a redirect only
+        self, request: HttpRequest, view_func: Callable[..., object]
+    ) -> HttpResponse:
         if is_api(request):
             return answers.not_signed_in(request)
         if not request.headers.get("HX-Request"):

@@ -40,6 +40,7 @@ class Record(models.Model):
 
     KIND: ClassVar[AnyKind]
 
+    name = models.CharField(max_length=253)
     uid = models.CharField(max_length=128)
     resource_version = models.CharField(max_length=64)
     version = models.BigIntegerField(default=0)
@@ -104,7 +105,6 @@ class ClaimRecord(Record):
     KIND = kinds.GPU_CLAIMS
 
     namespace = models.CharField(max_length=63)
-    name = models.CharField(max_length=253)
     class_name = models.CharField(max_length=63)
     count = models.BigIntegerField()
     set_name = models.CharField(max_length=63, blank=True)
@@ -186,7 +186,6 @@ class PodRecord(Record):
     KIND = kinds.PODS
 
     namespace = models.CharField(max_length=63)
-    name = models.CharField(max_length=253)
     node_name = models.CharField(max_length=253, blank=True)
     phase = models.CharField(max_length=16, blank=True)
 
@@ -211,7 +210,6 @@ class QuotaRecord(Record):
     KIND = kinds.RESOURCE_QUOTAS
 
     namespace = models.CharField(max_length=63)
-    name = models.CharField(max_length=253)
     hard = models.JSONField(default=dict)
 
     objects = querysets.QuotaQuerySet.as_manager()

@@ -54,8 +54,6 @@ PULSE_SECONDS = env.seconds("PULSE_SECONDS", 15)
 LIVE_DEBOUNCE_SECONDS = env.seconds("LIVE_DEBOUNCE_SECONDS", 0.1)
 # How often an open event stream checks that its session still holds.
 LIVE_RECHECK_SECONDS = env.seconds("LIVE_RECHECK_SECONDS", 20)
-# The mirror gathers the events of this long into one transaction.
-MIRROR_BATCH_SECONDS = env.seconds("MIRROR_BATCH_SECONDS", 0.004)
 
 # The queue's broker and the channel of nudges. Losing it loses nothing but speed.
 REDIS_URL = env.text("REDIS_URL", "redis://127.0.0.1:6379/0")

@@ -13,6 +13,7 @@ from gpu.fit import effective_max_count
 from gpu.quantities import parse_bytes
 from gpu.resources import Condition, ConditionStatus
 from gpu.tenants import ANCESTOR_LABEL_PREFIX
+from kube.answers import decoder_of
 from kube.kinds import AnyKind
 
 Columns = dict[str, Any]
@@ -40,6 +41,11 @@ def columns_of(kind: AnyKind, obj: Any, raw: bytes, *, at: datetime) -> Columns:
 
 def key_of(kind: AnyKind, namespace: str | None, name: str) -> dict[str, str]:
     return {"namespace": namespace or "", "name": name} if kind.namespaced else {"name": name}
+
+
+def decode(kind: AnyKind, raw: bytes) -> Any:
+    """Read the object. Raise msgspec.DecodeError for bytes that are no such object."""
+    return decoder_of(kind.model).decode(raw)  # type: ignore[arg-type]  # mypy takes type[Any] for not hashable
 
 
 def version_of(resource_version: str) -> int:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final, TypeVar
 
 from django.db import transaction
 from django.utils import timezone
 
-from kube.answers import Item, Listing, decoder_of
+from kube.answers import Item, Listing
 from kube.kinds import AnyKind
 from portal.mirror import feeds
 from portal.mirror.changes import Change, has_listeners, tell
-from portal.mirror.columns import columns_of, key_of, matters
+from portal.mirror.columns import columns_of, decode, key_of, matters
 from portal.mirror.writing import supersedes
 from portal.models import RECORDS, Record, Tombstone
 from portal.nudges import nudge_on_commit
@@ -27,6 +27,7 @@ from portal.nudges import nudge_on_commit
 T = TypeVar("T")
 Key = tuple[str, str]
 
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _AT_ONCE: Final = 500
 """Rows of one transaction: few enough that nobody waits long for the database."""
 
@@ -57,16 +58,28 @@ def replace_all(kind: AnyKind, listing: Listing[Any], *, list_started: datetime)
     late = [item for key, item in wanted.items() if _is_late(rows.get(key), item, list_started)]
     written = sum(_write_some(kind, some, list_started) for some in _chunks(late))
 
-    unreadable = {(item.namespace, item.name) for item in listing.unreadable}
-    gone = [key for key, row in rows.items() if key not in wanted and row.mirrored_at < list_started]
-    if ("", "") in unreadable:
-        gone = []  # one of them may be the object that cannot even be named
-    removed = sum(
-        _remove_some(kind, some, list_started)
-        for some in _chunks(key for key in gone if key not in unreadable)
-    )
+    there = set(wanted) | {(item.namespace, item.name) for item in listing.unreadable}
+    removed = _remove(kind, rows, there, list_started)
     feeds.synced(kind.plural, at=list_started)
     return Replaced(written, removed)
+
+
+def apply_many(kind: AnyKind, items: Iterable[Item[Any]]) -> int:
+    """Do for many objects, each named once, what :func:`portal.mirror.writing.apply` does for one."""
+    relevant = [item for item in items if matters(kind, item.object)]
+    return sum(_write_some(kind, some, _NEVER) for some in _chunks(relevant))
+
+
+def remove_missing(kind: AnyKind, there: set[Key], *, list_started: datetime) -> int:
+    """Remove the rows of objects that a list, started then, no longer had."""
+    return _remove(kind, _rows(kind), there, list_started)
+
+
+def _remove(kind: AnyKind, rows: dict[Key, _Row], there: set[Key], list_started: datetime) -> int:
+    if ("", "") in there:
+        return 0  # the list has an object that cannot even be named: it may be any
+    gone = [key for key, row in rows.items() if key not in there and row.mirrored_at < list_started]
+    return sum(_remove_some(kind, some, list_started) for some in _chunks(gone))
 
 
 def _rows(kind: AnyKind) -> dict[Key, _Row]:
@@ -138,11 +151,12 @@ def _remove_some(kind: AnyKind, keys: list[Key], list_started: datetime) -> int:
 
 def _present(kind: AnyKind, items: list[Item[Any]]) -> dict[Key, Record]:
     record = RECORDS[kind.plural]
-    named = record._default_manager.filter(name__in=[item.object.metadata.name for item in items])
-    if not kind.namespaced:
-        return {("", str(row)): row for row in named}
-    named = named.filter(namespace__in={item.object.metadata.namespace for item in items})
-    return {(row.namespace, row.name): row for row in named}  # type: ignore[attr-defined]  # columns of namespaced records
+    wanted: dict[str, Any] = {"name__in": [item.object.metadata.name for item in items]}
+    if kind.namespaced:
+        wanted["namespace__in"] = {item.object.metadata.namespace for item in items}
+    return {
+        (getattr(row, "namespace", ""), row.name): row for row in record._default_manager.filter(**wanted)
+    }
 
 
 def _state(row: Record) -> _Row:
@@ -152,7 +166,7 @@ def _state(row: Record) -> _Row:
 def _change(kind: AnyKind, namespace: str, name: str, row: Record | None, after: Any, at: datetime) -> Change:
     before = None
     if row is not None and has_listeners(kind):
-        before = decoder_of(kind.model).decode(bytes(row.body))
+        before = decode(kind, bytes(row.body))
     return Change(kind, namespace, name, before, after, at)
 
 

@@ -8,10 +8,9 @@ from typing import Any, Final
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from kube.answers import decoder_of
 from kube.kinds import AnyKind
 from portal.mirror.changes import Change, has_listeners, tell
-from portal.mirror.columns import columns_of, key_of, matters, version_of
+from portal.mirror.columns import columns_of, decode, key_of, matters, version_of
 from portal.models import RECORDS, Record, Tombstone
 from portal.nudges import nudge_on_commit
 
@@ -30,7 +29,7 @@ def apply(kind: AnyKind, raw: bytes, *, obj: Any = None, at: datetime | None = N
     """
     at = at or timezone.now()
     if obj is None:
-        obj = decoder_of(kind.model).decode(raw)
+        obj = decode(kind, raw)
     meta = obj.metadata
     if not matters(kind, obj):
         return delete(kind, meta.namespace, meta.name, uid=meta.uid, at=at)
@@ -105,6 +104,6 @@ def _announce(
     kind: AnyKind, namespace: str, name: str, row: Record | None, obj: Any, at: datetime, revision: str
 ) -> None:
     if has_listeners(kind):
-        before = None if row is None else decoder_of(kind.model).decode(bytes(row.body))
+        before = None if row is None else decode(kind, bytes(row.body))
         tell(Change(kind, namespace, name, before, obj, at))
     nudge_on_commit(kind.plural, namespace, revision)
