@@ -183,6 +183,11 @@ class Ledger:
         hold = self._book.claims.get((namespace, name))
         return hold is not None and self._planner.may_leave(hold)
 
+    def waits(self, namespace: str, name: str) -> bool:
+        """Say whether the claim has neither a node nor a plan."""
+        hold = self._book.claims.get((namespace, name))
+        return hold is not None and hold.waits
+
     def waiting_claims(self) -> tuple[ClaimKey, ...]:
         """Name the claims without a node or a plan, the oldest first: the order in which to plan them."""
         return self._planner.waiting_claims()
