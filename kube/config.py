@@ -52,14 +52,23 @@ class ClusterConfig:
     credentials: Credentials = field(default_factory=Fixed)
     proxy: str | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        if self.proxy is not None and urlsplit(self.server).scheme != "https":
+            raise Misconfigured(
+                "a server without TLS is never reached through a proxy: it would read the tokens"
+            )
+        if self.proxy is not None and urlsplit(self.proxy).scheme not in ("http", "https"):
+            raise Misconfigured("only an http or https proxy can be used")
+
     @property
     def route(self) -> str:
         """Say which way requests go, for the log at start. Never shows the proxy's password."""
+        trust = "" if self.is_verified else ", without verifying its certificate"
         if self.proxy is None:
-            return f"{self.server} directly"
+            return f"{self.server} directly{trust}"
         parts = urlsplit(self.proxy)
         port = f":{parts.port}" if parts.port else ""
-        return f"{self.server} through the proxy {parts.scheme}://{parts.hostname or ''}{port}"
+        return f"{self.server} through the proxy {parts.scheme}://{parts.hostname or ''}{port}{trust}"
 
     @cached_property
     def tls(self) -> ssl.SSLContext:
@@ -134,7 +143,7 @@ def _is_loopback(host: str) -> bool:
 
 def _from_kubeconfig(paths: str) -> ClusterConfig:
     merged = _merge(paths).config
-    loader = _kubeconfig_loader(config_dict=merged)
+    loader = _kubeconfig_loader(config_dict=merged, config_base_path=None)  # None: each file's own folder
     configuration = Configuration()
     configuration.host = ""
     loader.load_and_set(configuration)

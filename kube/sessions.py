@@ -10,7 +10,6 @@ import ssl
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
 
 import aiohttp
 from yarl import URL
@@ -18,7 +17,7 @@ from yarl import URL
 from kube.calls import Call
 from kube.config import ClusterConfig
 from kube.credentials import Identity
-from kube.errors import Misconfigured, Unavailable
+from kube.errors import Unavailable
 from kube.statuses import error_from_answer, error_without_answer
 from kube.transport import WHOLE_ANSWER_SECONDS, Answer
 
@@ -38,8 +37,6 @@ class Sessions:
     """The connections of a gateway and of all made from it. Users' own tokens travel without our client certificate."""
 
     def __init__(self, config: ClusterConfig, *, timeout: tuple[float, float], pool_size: int) -> None:
-        if config.proxy is not None and urlsplit(config.proxy).scheme not in ("http", "https"):
-            raise Misconfigured("only an http or https proxy can be used")
         self._config = config
         self._pool_size = pool_size
         self._timeout = aiohttp.ClientTimeout(

@@ -54,6 +54,8 @@ class Transport(RESTClientObject):
         configuration.tls_server_name = config.tls_server_name
         configuration.verify_ssl = config.is_verified
         super().__init__(configuration)
+        if not config.is_verified:  # said once, with the route; urllib3 would say it at every request
+            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
         # One context for all connections: urllib3 would read and parse the authorities again for each.
         context = config.tls if has_certificate else config.tls_without_certificate
         self.pool_manager.connection_pool_kw["ssl_context"] = context
