@@ -10,7 +10,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -38,6 +39,7 @@ class RunningStack:
     data: Path
     port: int
     process: subprocess.Popen[str]
+    settings: Mapping[str, str]
 
     @property
     def url(self) -> str:
@@ -57,6 +59,16 @@ class RunningStack:
         os.kill(before, signal.SIGKILL)
         until(lambda: self.pid(name) != before, what=f"{name} was started again")
         self.wait_until_ready()
+
+    @contextmanager
+    def frozen(self, name: str) -> Iterator[None]:
+        """Stop a process from answering for a while, as a hung machine would: its connections stay open."""
+        pid = self.pid(name)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
 
     def wait_until_ready(self) -> None:
         until(lambda: _down(self.port) == [], what="everything is ready", seconds=READY_SECONDS)
@@ -86,7 +98,7 @@ class RunningStack:
     def restart(self, *, stop_within_seconds: float = 20) -> None:
         """Stop everything and start again on the same data."""
         self._end(within_seconds=stop_within_seconds)
-        self.process = _started(self.data, self.port)
+        self.process = _started(self.data, self.port, self.settings)
 
     def _end(self, *, within_seconds: float) -> None:
         self.process.send_signal(signal.SIGTERM)
@@ -94,20 +106,20 @@ class RunningStack:
         assert self.process.returncode == 0, output
 
 
-def start(data: Path) -> RunningStack:
-    """Start a portal with the demo cluster and wait until everything is ready."""
+def start(data: Path, **settings: str) -> RunningStack:
+    """Start a portal with the demo cluster and wait until everything is ready. ``settings`` go into the environment."""
     (port,) = free_ports(1)
-    return RunningStack(data, port, _started(data, port))
+    return RunningStack(data, port, _started(data, port, settings), settings)
 
 
-def _started(data: Path, port: int) -> subprocess.Popen[str]:
+def _started(data: Path, port: int, settings: Mapping[str, str]) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-m", "tools.run", "--port", str(port), "--data", str(data)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env=os.environ | {"DEMO": "1"},
+        env={**os.environ, "DEMO": "1", **settings},
     )
     try:
         until(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -120,21 +119,3 @@ def test_an_open_page_comes_back_by_itself(fragile_stack: RunningStack, watcher:
     expect(watcher.page.get_by_role("link", name=claim)).to_be_visible(timeout=40_000)
     assert fragile_stack.kubectl("delete", "gpuclaim", "-n", "tenant-acme", claim).returncode == 0
     expect(watcher.page.get_by_role("link", name=claim)).to_have_count(0, timeout=40_000)
-
-
-def test_without_the_controller_an_order_is_refused_and_nothing_is_stored(
-    fragile_stack: RunningStack,
-) -> None:
-    alice = Client(fragile_stack, "alice")
-    before = holds(fragile_stack)
-    controller = fragile_stack.pid("controller")
-
-    os.kill(controller, signal.SIGSTOP)
-    try:
-        status, body = alice.order("tenant-acme", "while-it-sleeps", class_name="h200-sxm")
-    finally:
-        os.kill(controller, signal.SIGCONT)
-
-    assert status in (409, 503), body
-    assert [refusal["reason"] for refusal in body["reasons"]] == ["CapacityUnknown"], body
-    assert holds(fragile_stack) == before
