@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.db.models import Sum
+from django.db.models import Q, Sum
 
 from gpu.budgets import Budgets, subject_of
 from portal.models import ClaimRecord, NamespaceRecord, QuotaRecord
@@ -39,17 +39,15 @@ def budgets_around(namespace: str) -> Budgets:
 
 def held_in(namespace: str) -> dict[str, tuple[int, int]]:
     """Give per offer the units this tenant holds, waiting and releasing included, and those that are being released."""
-    held: dict[str, tuple[int, int]] = {}
     rows = (
         ClaimRecord.objects.in_tenant(namespace)
         .order_by()
-        .values_list("class_name", "deleting_since__isnull")
-        .annotate(units=Sum("count"))
+        .values_list("class_name")
+        .annotate(
+            units=Sum("count"), releasing=Sum("count", filter=Q(deleting_since__isnull=False), default=0)
+        )
     )
-    for class_name, is_kept, units in rows:
-        used, releasing = held.get(class_name, (0, 0))
-        held[class_name] = (used + units, releasing if is_kept else releasing + units)
-    return held
+    return {class_name: (units, releasing) for class_name, units, releasing in rows}
 
 
 def _held_by(namespaces: Iterable[str]) -> Iterable[tuple[str, str, int]]:

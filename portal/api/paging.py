@@ -92,7 +92,7 @@ def _decode(token: str) -> tuple[str, ...]:
         )
     except (ValueError, binascii.Error, msgspec.MsgspecError):
         raise _bad_token() from None
-    if any("\0" in key for key in keys):
+    if not keys or any("\0" in key for key in keys):
         raise _bad_token()
     return keys
 
