@@ -12,4 +12,5 @@ pytest_plugins = [
     "tests.fixtures.postgres",
     "tests.fixtures.redis",
     "tests.fixtures.rest",
+    "tests.fixtures.servers",
 ]

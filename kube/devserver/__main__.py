@@ -1,0 +1,181 @@
+"""Start the server: ``python -m kube.devserver --data DIR``."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import gc
+import logging
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+
+from kube.certificates import ServerFiles, keep_server_files
+from kube.devserver import bootstrap
+from kube.devserver.app import App
+from kube.devserver.auth import Authenticator, read_tokens
+from kube.devserver.state import State
+from kube.devserver.store import Store
+
+_HOST: Final = "127.0.0.1"
+_ADMIN: Final = "admin"
+_MASTERS: Final = "system:masters"
+_NAMES: Final = ("127.0.0.1", "localhost", "kubernetes", "kubernetes.default.svc")
+
+
+@dataclass(frozen=True)
+class Account:
+    """A user who gets a token and a kubeconfig."""
+
+    name: str
+    groups: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Account:
+        name, _, groups = text.rpartition(":") if text.startswith("system:") else text.partition(":")
+        return cls(name, tuple(group for group in groups.split(",") if group))
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="kube.devserver", description=__doc__)
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder for state, certificates, kubeconfigs"
+    )
+    parser.add_argument("--port", type=int, default=0, help="0: any free one")
+    parser.add_argument("--crds", type=Path, default=None, help="folder of CRDs to serve")
+    parser.add_argument(
+        "--compaction", type=int, default=10_000, help="changes per kind that watches can go back"
+    )
+    parser.add_argument(
+        "--user", type=Account.parse, action="append", default=[], metavar="NAME:GROUP,GROUP",
+        help="another user with a kubeconfig-NAME; may be repeated",
+    )  # fmt: skip
+    return parser.parse_args(argv)
+
+
+def _issue_tokens(path: Path, accounts: Sequence[Account]) -> dict[str, str]:
+    """Give each account its token: the one it had, or a new one."""
+    known: dict[str, str] = {}
+    if path.exists():
+        known = {user.name: token for token, user in read_tokens(path).items()}
+    tokens = {account.name: known.get(account.name) or secrets.token_hex(16) for account in accounts}
+    lines = [
+        f'{tokens[account.name]},{account.name},{account.name},"{",".join(account.groups)}"\n'
+        for account in accounts
+    ]
+    _write_secret(path, "".join(lines))
+    return tokens
+
+
+def _write_secret(path: Path, text: str) -> None:
+    path.touch(mode=0o600)
+    path.write_text(text, encoding="utf-8")
+
+
+def _kubeconfig(url: str, files: ServerFiles, user: str, token: str) -> str:
+    authority = base64.b64encode(files.ca_bundle).decode()
+    return f"""apiVersion: v1
+kind: Config
+clusters:
+- name: dev
+  cluster:
+    server: {url}
+    certificate-authority-data: {authority}
+users:
+- name: {user}
+  user:
+    token: {token}
+contexts:
+- name: dev
+  context:
+    cluster: dev
+    user: {user}
+current-context: dev
+"""
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((_HOST, port))
+    except OSError as error:
+        raise SystemExit(f"kube.devserver: port {port} cannot be used: {error.strerror}") from error
+    listener.listen(1024)
+    return listener
+
+
+async def _serve(app: App, listener: socket.socket, files: ServerFiles, ready: str) -> None:
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        http="httptools",
+        ws="none",
+        server_header=False,
+        ssl_certfile=str(files.certificate),
+        ssl_keyfile=str(files.key),
+        timeout_keep_alive=120,
+        timeout_graceful_shutdown=2,
+        backlog=1024,
+    )
+    server = uvicorn.Server(config)
+    serving = asyncio.create_task(server._serve([listener]))
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    print(ready, flush=True)
+    await asyncio.wait({serving, asyncio.create_task(stop.wait())}, return_when=asyncio.FIRST_COMPLETED)
+    server.should_exit = True
+    app.watches.end_all()
+    await serving
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run until SIGTERM or SIGINT."""
+    arguments = _arguments(argv)
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+    data: Path = arguments.data
+    data.mkdir(parents=True, exist_ok=True)
+    listener = _listen(arguments.port)
+    url = f"https://{_HOST}:{listener.getsockname()[1]}"
+    files = keep_server_files(
+        data / "tls", _NAMES, now=datetime.now(UTC), authority_name="GPU Portal dev server"
+    )
+    accounts = [Account(_ADMIN, (_MASTERS,)), *arguments.user]
+    tokens = _issue_tokens(data / "tokens.csv", accounts)
+    for account in accounts:
+        name = "kubeconfig" if account.name == _ADMIN else f"kubeconfig-{account.name}"
+        _write_secret(data / name, _kubeconfig(url, files, account.name, tokens[account.name]))
+    store = Store(data / "state.sqlite3", history_length=arguments.compaction)
+    state = State(store)
+    bootstrap.fill(state)
+    for crd in bootstrap.read_crds(arguments.crds) if arguments.crds else ():
+        bootstrap.install(state, crd)
+    app = App(state, Authenticator(read_tokens(data / "tokens.csv")))
+    gc.freeze()
+    print("kube.devserver: for demo and tests only, not a cluster", file=sys.stderr)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(app, listener, files, f"ready {url}"))
+    store.close()
+    return 0
+
+
+def _loop_factory() -> type[asyncio.AbstractEventLoop]:
+    import uvloop
+
+    return uvloop.Loop
+
+
+if __name__ == "__main__":
+    sys.exit(main())

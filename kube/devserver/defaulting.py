@@ -1,0 +1,105 @@
+"""Walks over an object beside its structural schema: drop nulls, fill in defaults, prune what the schema does not know."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any, Final
+
+Node = dict[str, Any]
+"""One node of an openAPIV3Schema."""
+
+ROOT_FIELDS: Final = ("apiVersion", "kind", "metadata")
+
+
+def _below(node: Node | None, key: str) -> Node | None:
+    if node is None:
+        return None
+    found = node.get("properties", {}).get(key)
+    if found is None and isinstance(node.get("additionalProperties"), dict):
+        found = node["additionalProperties"]
+    return found if found is None else dict(found)
+
+
+def _is_dropped_null(value: Any, node: Node | None) -> bool:
+    return value is None and node is not None and not node.get("nullable") and "default" not in node
+
+
+def drop_nulls(value: Any, node: Node | None) -> None:
+    """Remove nulls of fields that are not nullable and have no default."""
+    if isinstance(value, dict):
+        for key in list(value):
+            below = _below(node, key)
+            if _is_dropped_null(value[key], below):
+                del value[key]
+            else:
+                drop_nulls(value[key], below)
+    elif isinstance(value, list):
+        items = node.get("items") if node else None
+        for item in value:
+            drop_nulls(item, items)
+
+
+def fill_defaults(value: Any, node: Node) -> None:
+    """Set absent fields that have a default, and nulls of fields that may not be null."""
+    if isinstance(value, dict):
+        for key, below in node.get("properties", {}).items():
+            if "default" in below and (
+                key not in value or (value[key] is None and not below.get("nullable"))
+            ):
+                value[key] = copy.deepcopy(below["default"])
+            if key in value:
+                fill_defaults(value[key], below)
+        extra = node.get("additionalProperties")
+        if isinstance(extra, dict):
+            for key in value.keys() - node.get("properties", {}).keys():
+                fill_defaults(value[key], extra)
+    elif isinstance(value, list) and isinstance(node.get("items"), dict):
+        for item in value:
+            fill_defaults(item, node["items"])
+
+
+def whole_numbers(value: Any, node: Node) -> Any:
+    """Write 1.0 as 1 where the schema wants an integer, as the API server's own encoder does."""
+    if isinstance(value, dict):
+        properties, extra = node.get("properties", {}), node.get("additionalProperties")
+        for key, item in value.items():
+            below = properties.get(key) or (extra if isinstance(extra, dict) else None)
+            if below:
+                value[key] = whole_numbers(item, below)
+    elif isinstance(value, list) and isinstance(node.get("items"), dict):
+        value[:] = [whole_numbers(item, node["items"]) for item in value]
+    elif isinstance(value, float) and node.get("type") == "integer" and value.is_integer():
+        return int(value)
+    return value
+
+
+def _prune(value: Any, node: Node, path: str, *, is_root: bool) -> Iterator[str]:
+    if isinstance(value, list):
+        items = node.get("items")
+        for index, item in enumerate(value):
+            yield from _prune(
+                item, items if isinstance(items, dict) else {}, f"{path}[{index}]", is_root=False
+            )
+        return
+    if not isinstance(value, dict):
+        return
+    is_root = is_root or bool(node.get("x-kubernetes-embedded-resource"))
+    properties, extra = node.get("properties", {}), node.get("additionalProperties")
+    keep = node.get("x-kubernetes-preserve-unknown-fields")
+    for key in list(value):
+        if is_root and key in ROOT_FIELDS:
+            continue
+        below = f"{path}.{key}" if path else key
+        if key in properties:
+            yield from _prune(value[key], properties[key], below, is_root=False)
+        elif isinstance(extra, dict):
+            yield from _prune(value[key], extra, below, is_root=False)
+        elif extra is not True and not keep:
+            del value[key]
+            yield below
+
+
+def prune(value: Any, node: Node) -> list[str]:
+    """Remove fields the schema does not know; give their paths."""
+    return list(_prune(value, node, "", is_root=True))

@@ -1,0 +1,189 @@
+"""metadata of every object: what the server fills in, what a client may not change, and which names are names."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from kube.devserver.served import Object, Served
+from kube.devserver.status import CauseType, FieldError
+
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_QUALIFIED: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_SUFFIX_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+_MAX_GENERATED: Final = 58
+
+_SUBDOMAIN_RULE: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+_LABEL_RULE: Final = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+_QUALIFIED_RULE: Final = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+_VALUE_RULE: Final = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+_IMMUTABLE: Final = (
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+
+
+def now() -> str:
+    """The time as the API server writes it: whole seconds, UTC."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def generated_name(prefix: str) -> str:
+    return prefix[:_MAX_GENERATED] + "".join(secrets.choice(_SUFFIX_LETTERS) for _ in range(5))
+
+
+def stamp(content: Object, *, namespace: str) -> None:
+    """Fill in what the server decides about a new object."""
+    metadata = content["metadata"]
+    for field in (
+        "resourceVersion",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "managedFields",
+        "selfLink",
+    ):
+        metadata.pop(field, None)
+    if namespace:
+        metadata["namespace"] = namespace
+    else:
+        metadata.pop("namespace", None)
+    metadata["uid"] = str(uuid.uuid4())
+    metadata["creationTimestamp"] = now()
+
+
+def keep_server_fields(content: Object, old: Object) -> None:
+    """Undo a client's changes of metadata that only the server may make."""
+    metadata, before = content["metadata"], old["metadata"]
+    for field in (*_IMMUTABLE, "generation"):
+        if field in before:
+            metadata[field] = before[field]
+        else:
+            metadata.pop(field, None)
+    for field in ("managedFields", "selfLink"):
+        metadata.pop(field, None)
+
+
+def differs_beyond_metadata(content: Object, old: Object) -> bool:
+    return {**content, "metadata": None} != {**old, "metadata": None}
+
+
+def _name_rules(name: str, *, as_label: bool) -> list[str]:
+    rules = []
+    limit, pattern, rule = (63, _LABEL, _LABEL_RULE) if as_label else (253, _SUBDOMAIN, _SUBDOMAIN_RULE)
+    if len(name) > limit:
+        rules.append(f"must be no more than {limit} bytes")
+    if pattern.fullmatch(name) is None:
+        rules.append(rule)
+    return rules
+
+
+def _path_segment_rules(name: str) -> list[str]:
+    if name in (".", ".."):
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{letter}'" for letter in "/%" if letter in name]
+
+
+def name_faults(name: str, served: Served) -> list[FieldError]:
+    """Judge metadata.name."""
+    if not name:
+        return [FieldError(CauseType.REQUIRED, "metadata.name", detail="name or generateName is required")]
+    if not served.strict_names:
+        rules = _path_segment_rules(name)
+    else:
+        rules = _name_rules(name, as_label=served.plural == "namespaces" and not served.group)
+    return [FieldError(CauseType.INVALID, "metadata.name", name, rule) for rule in rules]
+
+
+def _qualified_faults(name: str, path: str) -> list[FieldError]:
+    prefix, slash, short = name.rpartition("/")
+    rules = []
+    if slash and (not prefix or _name_rules(prefix, as_label=False)):
+        rules.append(f"prefix part {_SUBDOMAIN_RULE}")
+    if not short:
+        rules.append("name part must be non-empty")
+    if len(short) > 63:
+        rules.append("name part must be no more than 63 bytes")
+    if _QUALIFIED.fullmatch(short) is None:
+        rules.append(_QUALIFIED_RULE)
+    return [FieldError(CauseType.INVALID, path, name, rule) for rule in rules]
+
+
+def metadata_faults(metadata: dict[str, Any]) -> list[FieldError]:
+    """Judge labels, annotations and finalizers."""
+    found: list[FieldError] = []
+    for key, value in (metadata.get("labels") or {}).items():
+        found += _qualified_faults(key, "metadata.labels")
+        if len(value) > 63:
+            found.append(
+                FieldError(CauseType.INVALID, "metadata.labels", value, "must be no more than 63 bytes")
+            )
+        if value and _QUALIFIED.fullmatch(value) is None:
+            found.append(FieldError(CauseType.INVALID, "metadata.labels", value, _VALUE_RULE))
+    for key in metadata.get("annotations") or {}:
+        found += _qualified_faults(key.lower(), "metadata.annotations")
+    for finalizer in metadata.get("finalizers") or []:
+        found += _qualified_faults(finalizer, "metadata.finalizers")
+    return found
+
+
+def update_faults(metadata: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
+    """Judge a change of metadata: nothing may begin to hold an object that is going."""
+    found = metadata_faults(metadata)
+    added = set(metadata.get("finalizers") or []) - set(old.get("finalizers") or [])
+    if old.get("deletionTimestamp") and added:
+        detail = f"no new finalizers can be added if the object is being deleted, found new finalizers {sorted(added)}"
+        found.append(FieldError(CauseType.FORBIDDEN, "metadata.finalizers", detail=detail))
+    return found
+
+
+def shape_fault(content: Any) -> str | None:
+    """Say what is wrong with the types of metadata, as decoding them would; None when nothing is."""
+    if not isinstance(content, dict):
+        return "json: cannot unmarshal into Go value of type map[string]interface {}"
+    metadata = content.setdefault("metadata", {})
+    if metadata is None:
+        metadata = content["metadata"] = {}
+    if not isinstance(metadata, dict):
+        return "metadata: expected an object"
+    for field in ("name", "generateName", "namespace", "uid", "resourceVersion"):
+        if metadata.get(field) is not None and not isinstance(metadata[field], str):
+            return f"json: cannot unmarshal value into Go struct field ObjectMeta.metadata.{field} of type string"
+        if field in metadata and metadata[field] is None:
+            del metadata[field]
+    for field in ("labels", "annotations"):
+        carried = metadata.get(field)
+        if carried is None:
+            metadata.pop(field, None)
+        elif not isinstance(carried, dict) or not all(isinstance(value, str) for value in carried.values()):
+            return f"json: cannot unmarshal value into Go struct field ObjectMeta.metadata.{field} of type string"
+    for field in ("finalizers", "ownerReferences"):
+        carried = metadata.get(field)
+        if not carried:
+            metadata.pop(field, None)
+        elif not isinstance(carried, list):
+            return f"json: cannot unmarshal value into Go struct field ObjectMeta.metadata.{field}"
+    return None

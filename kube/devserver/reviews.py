@@ -1,0 +1,44 @@
+"""Reviews: questions in the form of objects, answered and not stored."""
+
+from __future__ import annotations
+
+from kube.devserver.answer import Answer
+from kube.devserver.auth import User
+from kube.devserver.rbac import Action
+from kube.devserver.request import Request
+from kube.devserver.served import Object, Served
+from kube.devserver.state import State
+
+
+def _action(spec: Object) -> Action:
+    about = spec.get("nonResourceAttributes")
+    if about:
+        return Action(about.get("verb", ""), path=about.get("path", ""))
+    about = spec.get("resourceAttributes") or {}
+    return Action(
+        about.get("verb", ""),
+        about.get("group", ""),
+        about.get("resource", ""),
+        about.get("subresource", ""),
+        about.get("namespace", ""),
+        about.get("name", ""),
+    )
+
+
+def review(state: State, request: Request, served: Served) -> Answer:
+    """Answer a SelfSubjectAccessReview, SubjectAccessReview or SelfSubjectReview."""
+    content = request.decode_object()
+    content.setdefault("kind", served.kind)
+    content.setdefault("apiVersion", served.api_version)
+    content.setdefault("metadata", {})
+    if served.kind == "SelfSubjectReview":
+        content["status"] = {"userInfo": request.user.info()}
+        return Answer.of(content, code=201)
+    spec = content.get("spec") or {}
+    user = request.user
+    if served.kind == "SubjectAccessReview":
+        user = User(spec.get("user", ""), frozenset(spec.get("groups") or ()))
+    action = _action(spec)
+    allowed = state.authorizer.allows(user, action)
+    content["status"] = {"allowed": allowed, **({} if allowed else {"reason": action.refusal(user.name)})}
+    return Answer.of(content, code=201)

@@ -1,0 +1,112 @@
+"""labelSelector and fieldSelector: parsed once per request, asked once per object."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kube.devserver.jsonpath import first
+from kube.devserver.served import Object, Served
+from kube.devserver.status import bad_request
+
+Matcher = Callable[[Object], bool]
+
+_SET: Final = re.compile(r"^(?P<key>\S+)\s+(?P<op>in|notin)\s+\((?P<values>.*)\)$")
+_PAIR: Final = re.compile(r"^(?P<key>[^=!]+?)\s*(?P<op>==|=|!=)\s*(?P<value>.*)$")
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One term of a selector. ``values`` is None where only the presence of the key counts."""
+
+    key: str
+    values: frozenset[str] | None
+    negated: bool
+
+    def holds(self, labels: dict[str, str]) -> bool:
+        if self.values is None:
+            return (self.key in labels) is not self.negated
+        return (labels.get(self.key) in self.values) is not self.negated
+
+
+def _split(selector: str) -> list[str]:
+    """Cut at commas that are not inside parentheses."""
+    return [term.strip() for term in re.split(r",(?![^(]*\))", selector) if term.strip()]
+
+
+def parse_labels(selector: str) -> tuple[Requirement, ...]:
+    """Read a label selector. Raise 400 when it is none."""
+    found: list[Requirement] = []
+    for term in _split(selector):
+        if in_set := _SET.match(term):
+            values = frozenset(value.strip() for value in in_set["values"].split(","))
+            found.append(Requirement(in_set["key"], values, in_set["op"] == "notin"))
+        elif pair := _PAIR.match(term):
+            found.append(
+                Requirement(pair["key"].strip(), frozenset({pair["value"].strip()}), pair["op"] == "!=")
+            )
+        elif re.fullmatch(r"!?\s*[\w./-]+", term):
+            found.append(Requirement(term.lstrip("! "), None, term.startswith("!")))
+        else:
+            raise bad_request(f"unable to parse requirement: {term!r}")
+    return tuple(found)
+
+
+def _as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def parse_fields(selector: str, served: Served) -> tuple[tuple[str, str, bool], ...]:
+    """Read a field selector into (field, value, negated). Raise 400 for a field the resource cannot be selected by."""
+    found = []
+    allowed = {"metadata.name", *served.selectable_fields}
+    if served.namespaced or not served.is_custom:
+        allowed.add("metadata.namespace")
+    for term in _split(selector):
+        pair = _PAIR.match(term)
+        if pair is None:
+            raise bad_request(f"invalid selector: {selector!r}; can't understand {term!r}")
+        name = pair["key"].strip()
+        if name not in allowed:
+            raise bad_request(f"field label not supported: {name}")
+        found.append((name, pair["value"].strip(), pair["op"] == "!="))
+    return tuple(found)
+
+
+def matcher(label_selector: str, field_selector: str, served: Served) -> Matcher | None:
+    """Give the test an object has to pass, or None when every object passes."""
+    labels = parse_labels(label_selector)
+    fields = parse_fields(field_selector, served)
+    if not labels and not fields:
+        return None
+
+    def matches(candidate: Object) -> bool:
+        if labels:
+            carried = candidate["metadata"].get("labels") or {}
+            if not all(requirement.holds(carried) for requirement in labels):
+                return False
+        return all(
+            (_as_text(first(f".{name}", candidate)) == value) is not negated
+            for name, value, negated in fields
+        )
+
+    return matches
+
+
+def picks(selector: dict[str, Any], labels: dict[str, str]) -> bool:
+    """Match a LabelSelector object."""
+    wanted = selector.get("matchLabels") or {}
+    if any(labels.get(key) != value for key, value in wanted.items()):
+        return False
+    for term in selector.get("matchExpressions") or ():
+        values = frozenset(term["values"]) if term["operator"] in ("In", "NotIn") else None
+        negated = term["operator"] in ("NotIn", "DoesNotExist")
+        if not Requirement(term["key"], values, negated).holds(labels):
+            return False
+    return True

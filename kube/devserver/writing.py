@@ -1,0 +1,257 @@
+"""create, update and patch: decode, clean, judge, ask the webhooks, then commit if nothing moved meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import msgspec
+
+from kube.devserver import patches, strategy
+from kube.devserver.answer import Answer
+from kube.devserver.apply import apply
+from kube.devserver.metadata import generated_name, keep_server_fields, shape_fault, stamp
+from kube.devserver.removing import finish_if_released
+from kube.devserver.request import Request, Target
+from kube.devserver.served import Object, Served
+from kube.devserver.state import State
+from kube.devserver.status import (
+    MODIFIED,
+    ApiError,
+    CauseType,
+    FieldError,
+    already_exists,
+    bad_request,
+    conflict,
+    forbidden,
+    invalid,
+    method_not_allowed,
+    not_found,
+    unsupported_media_type,
+)
+from kube.devserver.store import Key, Record
+
+_NAMESPACES: Final = "/namespaces"
+_PATCH_TYPES: Final = (
+    "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, "
+    "application/apply-patch+yaml"
+)
+
+
+@dataclass(frozen=True)
+class Write:
+    """One write request with all it needs."""
+
+    state: State
+    request: Request
+    target: Target
+    served: Served
+
+    @property
+    def key(self) -> Key:
+        return (self.target.namespace if self.served.namespaced else "", self.target.name)
+
+    @property
+    def subject(self) -> tuple[str, str, str]:
+        return self.target.group, self.target.plural, self.target.name
+
+    def judge(self, content: Object, old: Object | None) -> None:
+        """Raise 422 with every fault of the object."""
+        faults = strategy.faults(self.served, content, old)
+        if faults:
+            metadata = content["metadata"]
+            name = metadata.get("name") or metadata.get("generateName") or ""
+            raise invalid(self.served.group, self.served.kind, name, faults)
+
+    def clean(self, content: Object) -> list[str]:
+        """Clean the object. Give a warning per unknown field, or raise as fieldValidation=Strict demands."""
+        unknown = [f'unknown field "{path}"' for path in strategy.clean(self.served, content)]
+        mode = self.request.query.get("fieldValidation") or "Warn"
+        if not unknown or mode == "Ignore":
+            return []
+        if mode != "Strict":
+            return unknown
+        fault = f"strict decoding error: {', '.join(unknown)}"
+        if self.request.method == "PATCH":
+            shown = msgspec.json.encode(content).decode()
+            raise invalid("", "", "", [FieldError(CauseType.INVALID, "patch", shown, fault)])
+        kind = self.served.kind
+        raise bad_request(f'{kind} in version "{self.served.version}" cannot be handled as a {kind}: {fault}')
+
+    async def admit(self, operation: str, content: Object, old: Object | None, *, name: str) -> list[str]:
+        kind = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}[operation]
+        return await self.state.admission.admit(
+            operation,
+            self.target,
+            self.served,
+            self.request.user,
+            content=content,
+            old=old,
+            name=name,
+            dry_run=self.request.is_dry_run,
+            options={"kind": kind, "apiVersion": "meta.k8s.io/v1"},
+        )
+
+
+def _accept_kind(content: Object, served: Served) -> None:
+    """Refuse an object of another kind or version than the path names; fill in both where a client left them out."""
+    for field, wanted in (("apiVersion", served.api_version), ("kind", served.kind)):
+        given = content.setdefault(field, wanted)
+        if given != wanted:
+            what = "API version" if field == "apiVersion" else "kind"
+            raise bad_request(
+                f"the {what} in the data ({given}) does not match the expected {what} ({wanted})"
+            )
+
+
+def _checked(content: object, served: Served) -> Object:
+    if fault := shape_fault(content):
+        raise bad_request(
+            f'{served.kind} in version "{served.version}" cannot be handled as a {served.kind}: {fault}'
+        )
+    if not isinstance(content, dict):
+        raise bad_request("the object is no object")
+    _accept_kind(content, served)
+    return content
+
+
+def _require_namespace(write: Write) -> None:
+    """A namespaced object needs a namespace that is there and not going."""
+    if not write.served.namespaced:
+        return
+    record = write.state.store.get(_NAMESPACES, ("", write.target.namespace))
+    if record is None:
+        raise not_found("", "namespaces", write.target.namespace)
+    if record.object["metadata"].get("deletionTimestamp"):
+        why = f"unable to create new content in namespace {write.target.namespace} because it is being terminated"
+        raise forbidden(*write.subject, why)
+
+
+async def create(write: Write) -> Answer:
+    """Answer a POST."""
+    content = _checked(write.request.decode_object(), write.served)
+    return await create_object(write, content)
+
+
+async def create_object(write: Write, content: Object) -> Answer:
+    """Create an object that was decoded and is of the right kind."""
+    served, target, metadata = write.served, write.target, content["metadata"]
+    namespace = target.namespace if served.namespaced else ""
+    if served.namespaced and not namespace:
+        raise method_not_allowed(target.group, target.plural, "create")
+    if metadata.get("namespace") not in (None, "", namespace):
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    if metadata.get("resourceVersion"):
+        raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
+    if not metadata.get("name") and metadata.get("generateName"):
+        metadata["name"] = generated_name(metadata["generateName"])
+    write = replace(write, target=replace(target, name=metadata.get("name") or ""))
+    _require_namespace(write)
+    stamp(content, namespace=namespace)
+    strategy.prepare_create(served, content)
+    warnings = write.clean(content)
+    write.judge(content, None)
+    warnings += await write.admit("CREATE", content, None, name=write.target.name)
+    if write.state.get(served, write.key) is not None:
+        raise already_exists(*write.subject)
+    _require_namespace(write)
+    if write.request.is_dry_run:
+        return Answer.of(content, code=201, warnings=tuple(warnings))
+    record = write.state.put(served, write.key, content)
+    return Answer(record.raw, 201, warnings=tuple(warnings))
+
+
+async def update(write: Write) -> Answer:
+    """Answer a PUT."""
+    given = _checked(write.request.decode_object(), write.served)
+    metadata = given["metadata"]
+    if metadata.get("name") not in (None, "", write.target.name):
+        raise bad_request(
+            f"the name of the object ({metadata['name']}) does not match the name on the URL ({write.target.name})"
+        )
+    if metadata.get("namespace") not in (None, "", write.key[0]):
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    if write.served.is_custom and not metadata.get("resourceVersion"):
+        detail = "must be specified for an update"
+        fault = FieldError(CauseType.INVALID, "metadata.resourceVersion", 0, detail)
+        raise invalid(write.served.group, write.served.kind, write.target.name, [fault])
+    encoded = msgspec.json.encode(given)
+    return await _change(write, lambda old: msgspec.json.decode(encoded))
+
+
+async def patch(write: Write) -> Answer:
+    """Answer a PATCH of any kind."""
+    kind = write.request.content_type.partition(";")[0].strip()
+    if kind == "application/apply-patch+yaml":
+        return await _apply(write)
+    body = write.request.decode()
+    make: dict[str, Callable[[Object], Object]] = {
+        "application/merge-patch+json": lambda old: patches.merge(old, body),
+        "application/json-patch+json": lambda old: patches.json_patch(old, body),
+        "application/strategic-merge-patch+json": lambda old: patches.strategic(old, body),
+    }
+    if kind not in make or (write.served.is_custom and kind == "application/strategic-merge-patch+json"):
+        raise unsupported_media_type(kind, _PATCH_TYPES)
+    if kind != "application/json-patch+json" and not isinstance(body, dict):
+        raise bad_request("error decoding patch: a merge patch is an object")
+    return await _change(write, make[kind])
+
+
+async def _apply(write: Write) -> Answer:
+    if not write.request.query.get("fieldManager"):
+        detail = "is required for apply patch"
+        raise invalid(
+            "meta.k8s.io", "PatchOptions", "", [FieldError(CauseType.REQUIRED, "fieldManager", detail=detail)]
+        )
+    wanted = _checked(write.request.decode(), write.served)
+    node = write.served.schema.node if write.served.schema else None
+    if write.state.get(write.served, write.key) is None and not write.target.subresource:
+        wanted["metadata"]["name"] = write.target.name
+        return await create_object(write, wanted)
+    return await _change(write, lambda old: apply(old, wanted, node))
+
+
+async def _change(write: Write, make: Callable[[Object], Object]) -> Answer:
+    """Make a new object of the stored one and commit it; look again when the stored one moved meanwhile."""
+    while True:
+        record = write.state.get(write.served, write.key)
+        if record is None:
+            raise not_found(*write.subject)
+        answer = await _try_change(write, make, record)
+        if answer is not None:
+            return answer
+
+
+async def _try_change(write: Write, make: Callable[[Object], Object], record: Record) -> Answer | None:
+    served, subresource = write.served, write.target.subresource
+    old = record.object
+    content = _checked(make(record.object), served)
+    _check_preconditions(write, content, old)
+    keep_server_fields(content, old)
+    content = strategy.prepare_update(served, content, old, subresource)
+    content["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+    warnings = write.clean(content)
+    write.judge(content, old)
+    if content == old:
+        return Answer(record.raw, warnings=tuple(warnings))
+    warnings += await write.admit("UPDATE", content, old, name=write.target.name)
+    if write.state.get(served, write.key) is not record:
+        return None
+    if write.request.is_dry_run:
+        return Answer.of(content, warnings=tuple(warnings))
+    stored = finish_if_released(write.state, served, write.key, content)
+    return Answer(stored.raw, warnings=tuple(warnings))
+
+
+def _check_preconditions(write: Write, content: Object, old: Object) -> None:
+    given, stored = content["metadata"], old["metadata"]
+    if given.get("uid") not in (None, "", stored["uid"]):
+        why = f"Precondition failed: UID in precondition: {given['uid']}, UID in object meta: {stored['uid']}"
+        raise conflict(*write.subject, why)
+    if given.get("resourceVersion") not in (None, "", "0", stored["resourceVersion"]):
+        raise conflict(*write.subject, MODIFIED)

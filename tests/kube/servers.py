@@ -1,0 +1,115 @@
+"""A dev server in a process of its own, for every test that needs an API server.
+
+``start_dev_server(folder)`` gives a running one; its state is in the folder, so ``kill`` and ``restart`` lose nothing.
+"""
+
+from __future__ import annotations
+
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+ROOT = Path(__file__).resolve().parents[2]
+CRDS = ROOT / "deploy" / "crds"
+START_SECONDS = 30.0
+
+
+@dataclass
+class RunningServer:
+    """One dev server process. The port, and so the kubeconfigs, stay the same over a restart."""
+
+    folder: Path
+    options: Sequence[str]
+    url: str = ""
+    process: subprocess.Popen[str] | None = field(default=None, repr=False)
+
+    @property
+    def kubeconfig(self) -> Path:
+        """Of an administrator (group system:masters)."""
+        return self.folder / "kubeconfig"
+
+    def kubeconfig_of(self, user: str) -> Path:
+        """Of a user named at the start."""
+        return self.folder / f"kubeconfig-{user}"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "server.log"
+
+    def start(self) -> None:
+        """Start and wait until it answers."""
+        port = self.url.rpartition(":")[2] or "0"
+        command = [sys.executable, "-m", "kube.devserver", "--data", str(self.folder), "--port", port]
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(
+                [*command, *self.options], cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        self.url = self._ready_line().removeprefix("ready ").strip()
+
+    def _ready_line(self) -> str:
+        assert self.process is not None
+        assert self.process.stdout is not None
+        deadline = time.monotonic() + START_SECONDS
+        if select.select([self.process.stdout], [], [], max(deadline - time.monotonic(), 0))[0]:
+            line = self.process.stdout.readline()
+            if line.startswith("ready "):
+                return line
+        raise AssertionError(f"the dev server did not start:\n{self.log.read_text()[-4000:]}")
+
+    def stop(self) -> None:
+        """End it as a supervisor does, with SIGTERM."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it as a power cut does."""
+        self._end(signal.SIGKILL)
+
+    def restart(self) -> None:
+        """Start it again on the same port and state, after a stop or a kill; stops it first where it still runs."""
+        self.stop()
+        self.start()
+
+    def _end(self, sign: signal.Signals) -> None:
+        if self.process is None:
+            return
+        if self.process.poll() is None:
+            self.process.send_signal(sign)
+        self.process.wait(timeout=20)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        self.process = None
+
+    def __enter__(self) -> RunningServer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def start_dev_server(
+    folder: Path,
+    *,
+    crds: Path | None = CRDS,
+    users: Sequence[str] = (),
+    compaction: int | None = None,
+) -> RunningServer:
+    """Start a dev server with its state in the folder. ``users`` are ``name:group,group``; stop it when done."""
+    options: list[str] = []
+    if crds is not None:
+        options += ["--crds", str(crds)]
+    if compaction is not None:
+        options += ["--compaction", str(compaction)]
+    for user in users:
+        options += ["--user", user]
+    folder.mkdir(parents=True, exist_ok=True)
+    server = RunningServer(folder, tuple(options))
+    server.start()
+    return server
