@@ -26,12 +26,13 @@ class Outages:
     def __init__(self, *, grace_seconds: float) -> None:
         self._grace = timedelta(seconds=grace_seconds)
         self._since: dict[str, datetime] = {}
+        self._told: set[str] = set()
 
     def saw(self, node: Node, *, now: datetime) -> None:
         """Take in a node as it is now."""
         since = away_since(node, now)
         if since is None:
-            self._since.pop(node.metadata.name, None)
+            self.forget(node.metadata.name)
         else:
             self._since.setdefault(node.metadata.name, since)
 
@@ -44,6 +45,13 @@ class Outages:
         since = self._since.get(name)
         return since is not None and now - since >= self._grace
 
-    def over(self, *, now: datetime) -> list[str]:
-        """Name the nodes that are away for longer than the grace time."""
-        return [name for name, since in self._since.items() if now - since >= self._grace]
+    def newly_over(self, *, now: datetime) -> list[str]:
+        """Name the nodes whose grace time has passed since this was last asked."""
+        names = [name for name in self._since if name not in self._told and self.is_over(name, now=now)]
+        self._told.update(names)
+        return names
+
+    def forget(self, name: str) -> None:
+        """Forget a node that nobody is on any more."""
+        self._since.pop(name, None)
+        self._told.discard(name)

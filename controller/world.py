@@ -12,9 +12,9 @@ from contextlib import aclosing
 from typing import Any, Final
 
 import structlog
-from gpu.ledger import Ledger
 
 from gpu.corekinds import Namespace, Node, ObjectMeta, Pod, ResourceQuota
+from gpu.ledger import Ledger
 from gpu.resources import GPUClaim, GPUClass, GPUNode
 from kube.aio import AsyncGateway
 from kube.kinds import (
@@ -78,6 +78,8 @@ class World:
         self.nodes: dict[str, Node] = {}
         self.gpu_nodes: dict[str, GPUNode] = {}
         self.quotas: dict[Key, ResourceQuota] = {}
+        self._quota_names: dict[str, set[str]] = {}
+        self._sets: dict[tuple[str, str], set[Key]] = {}
         self._on_event = on_event
         self._stale_seconds = stale_seconds
         self._clock = clock
@@ -126,6 +128,15 @@ class World:
         silent = self._clock() - min(self._silent_since.values())
         return max(1, int(silent)) if silent > self._stale_seconds else None
 
+    def set_of(self, claim: GPUClaim) -> tuple[GPUClaim, ...]:
+        """Give the claims of the claim's set, itself among them."""
+        keys = self._sets.get((claim.metadata.namespace, claim.spec.set_name or ""), ())
+        return tuple(self.claims[key] for key in keys) if keys else (claim,)
+
+    def quotas_in(self, namespace: str) -> list[Key]:
+        """Name the quotas of a namespace."""
+        return [(namespace, name) for name in self._quota_names.get(namespace, ())]
+
     async def follow(self, gateway: AsyncGateway, kind: AnyKind) -> None:
         """Watch a kind for ever."""
         async with aclosing(watch(gateway, kind)) as events:
@@ -171,6 +182,7 @@ class World:
     def _take_quota(self, quota: ResourceQuota) -> bool:
         if not _keep(self.quotas, key_of(quota.metadata), quota):
             return False
+        self._quota_names.setdefault(quota.metadata.namespace, set()).add(quota.metadata.name)
         self.ledger.set_quota(quota)
         return True
 
@@ -194,7 +206,10 @@ class World:
         if not _keep(self.claims, key, claim):
             return False
         if known is not None and known.metadata.uid != claim.metadata.uid:
-            self.ledger.remove_claim(*key)  # deleted and made again while nobody watched
+            self._leave_set(known)  # deleted and made again while nobody watched
+            self.ledger.remove_claim(*key)
+        if claim.spec.set_name:
+            self._sets.setdefault((claim.metadata.namespace, claim.spec.set_name), set()).add(key)
         self.ledger.set_claim(claim)
         return True
 
@@ -203,7 +218,8 @@ class World:
         return True
 
     def _forget_quota(self, key: Key) -> None:
-        self.quotas.pop(key, None)
+        if self.quotas.pop(key, None) is not None:
+            self._quota_names[key[0]].discard(key[1])
         self.ledger.remove_quota(*key)
 
     def _forget_node(self, key: Key) -> None:
@@ -215,8 +231,17 @@ class World:
         self.ledger.remove_class(key[1])
 
     def _forget_claim(self, key: Key) -> None:
-        self.claims.pop(key, None)
+        known = self.claims.pop(key, None)
+        if known is not None:
+            self._leave_set(known)
         self.ledger.remove_claim(*key)
+
+    def _leave_set(self, claim: GPUClaim) -> None:
+        if claim.spec.set_name:
+            name = (claim.metadata.namespace, claim.spec.set_name)
+            self._sets[name].discard(key_of(claim.metadata))
+            if not self._sets[name]:
+                del self._sets[name]
 
 
 def _keep(kept: dict[Any, Any], key: Any, value: Any) -> bool:

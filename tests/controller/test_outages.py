@@ -12,7 +12,9 @@ GRACE = timedelta(seconds=60)
 
 
 def a_node(ready: str | None, *, since: datetime | None = None) -> Node:
-    conditions = [] if ready is None else [NodeCondition(type="Ready", status=ready, last_transition_time=since)]
+    conditions = (
+        [] if ready is None else [NodeCondition(type="Ready", status=ready, last_transition_time=since)]
+    )
     return Node(metadata=ObjectMeta(name="n1"), status=NodeStatus(conditions=conditions))
 
 
@@ -31,7 +33,7 @@ def test_a_node_is_away_once_the_grace_time_has_passed(ready: str | None) -> Non
 
     assert not outages.is_over("n1", now=NOW + GRACE - timedelta(seconds=1))
     assert outages.is_over("n1", now=NOW + GRACE)
-    assert outages.over(now=NOW + GRACE) == ["n1"]
+    assert outages.newly_over(now=NOW + GRACE) == ["n1"]
 
 
 def test_the_time_counts_from_the_transition_that_the_node_itself_tells() -> None:
@@ -57,7 +59,7 @@ def test_a_node_that_comes_back_in_time_was_never_away() -> None:
 
     outages.saw(a_node("True"), now=NOW + timedelta(seconds=30))
 
-    assert outages.over(now=NOW + 2 * GRACE) == []
+    assert outages.newly_over(now=NOW + 2 * GRACE) == []
 
 
 def test_a_node_that_is_gone_is_away_after_the_grace_time_too() -> None:
@@ -65,5 +67,6 @@ def test_a_node_that_is_gone_is_away_after_the_grace_time_too() -> None:
 
     outages.missed("n1", now=NOW)
 
-    assert outages.over(now=NOW) == []
-    assert outages.over(now=NOW + GRACE) == ["n1"]
+    assert outages.newly_over(now=NOW) == []
+    assert outages.newly_over(now=NOW + GRACE) == ["n1"]
+    assert outages.newly_over(now=NOW + GRACE) == [], "told once"

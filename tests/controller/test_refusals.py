@@ -34,7 +34,9 @@ def a_launcher(
     )
 
 
-@pytest.mark.parametrize("reason", ["UnexpectedAdmissionError", "OutOfnvidia.com/gpu", "TopologyAffinityError"])
+@pytest.mark.parametrize(
+    "reason", ["UnexpectedAdmissionError", "OutOfnvidia.com/gpu", "TopologyAffinityError"]
+)
 def test_a_launcher_the_kubelet_rejected_is_a_refusal(reason: str) -> None:
     refusal = refusal_in(a_launcher(reason=reason))
 
@@ -70,7 +72,9 @@ def test_a_refusal_found_at_start_counts_from_the_creation_of_the_pod() -> None:
     refusal = refusal_in(a_launcher())
     assert refusal is not None
 
-    assert RefusalMemory(seconds=300).expires_at(refusal, now=NOW, is_new=False) == NOW + timedelta(seconds=200)
+    assert RefusalMemory(seconds=300).expires_at(refusal, now=NOW, is_new=False) == NOW + timedelta(
+        seconds=200
+    )
 
 
 def test_a_failed_pod_that_lies_around_does_not_refuse_for_ever() -> None:

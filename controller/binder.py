@@ -1,0 +1,178 @@
+"""Door three: puts each claim where the ledger has charged it, and keeps its status true afterwards.
+
+The ledger is charged before anything is written, and every write names the version it was decided on. Whatever comes back other
+than yes leads to another look, never to a guess.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+
+import msgspec
+
+from controller.claim_status import Situation, claim_status, wanted_finalizers
+from controller.line import Line
+from controller.metrics import BINDS
+from controller.outages import Outages
+from controller.patches import difference
+from controller.refusals import still_refused, with_refusal
+from controller.world import Key, World, key_of
+from controller.writes import Writes
+from gpu.conditions import BoundReason, ConditionType, HealthyReason, condition_of
+from gpu.resources import GPUClaim, RefusedNode
+from kube.kinds import GPU_CLAIMS
+
+
+class Binder:
+    """Looks at one claim at a time per key. ``look_at`` is called with claims that should be looked at because of this one."""
+
+    def __init__(
+        self,
+        writes: Writes,
+        world: World,
+        outages: Outages,
+        *,
+        now: Callable[[], datetime],
+        look_at: Callable[[Key], None],
+    ) -> None:
+        self.line = Line()
+        self._writes = writes
+        self._world = world
+        self._outages = outages
+        self._now = now
+        self._look_at = look_at
+        self._refusals: dict[Key, RefusedNode] = {}  # seen and not written down yet
+
+    def refuse(self, key: Key, refused: RefusedNode) -> None:
+        """Have a refusal written down with the next look at the claim and the rest of its set."""
+        claim = self._world.claims.get(key)
+        for member in self._world.set_of(claim) if claim is not None else ():
+            self._refusals[key_of(member.metadata)] = refused
+            self._look_at(key_of(member.metadata))
+
+    async def look(self, key: Key) -> None:
+        """Bring one claim's status and finalizer up to date."""
+        claim = self._world.claims.get(key)
+        if claim is None:
+            self._refusals.pop(key, None)
+            self._leave_line(key)
+            return
+        is_attached = self._world.ledger.attachment(*key) is not None
+        steps = (self._write_refusal, self._write_finalizer, self._write_status)
+        # A claim in use is kept back from deletion before its status says so, and let go only after.
+        for step in steps if is_attached else (steps[0], steps[2], steps[1]):
+            written = await step(claim)
+            if written is None:
+                return
+            claim = written
+
+    async def _write_refusal(self, claim: GPUClaim) -> GPUClaim | None:
+        """Write a refusal down before anything is decided by it: a later leader must know it too."""
+        key, now = key_of(claim.metadata), self._now()
+        refused = self._refusals.get(key)
+        if refused is None:
+            return claim
+        known = (entry for entry in claim.status.refused_nodes if entry.node_name == refused.node_name)
+        if refused.expires_at > now and not any(entry.expires_at >= refused.expires_at for entry in known):
+            nodes = with_refusal(claim.status.refused_nodes, refused, now=now)
+            status = msgspec.structs.replace(claim.status, refused_nodes=nodes)
+            written = await self._writes.status(GPU_CLAIMS, claim.metadata, difference(claim.status, status))
+            if written is None:
+                return None
+            claim = written
+        if self._refusals.get(key) is refused:
+            del self._refusals[key]
+        return claim
+
+    async def _write_finalizer(self, claim: GPUClaim) -> GPUClaim | None:
+        is_attached = self._world.ledger.attachment(*key_of(claim.metadata)) is not None
+        finalizers = wanted_finalizers(claim, is_attached=is_attached)
+        if finalizers is None:
+            return claim
+        return await self._writes.metadata(GPU_CLAIMS, claim.metadata, {"finalizers": finalizers})
+
+    async def _write_status(self, claim: GPUClaim) -> GPUClaim | None:
+        now = self._now()
+        change = difference(claim.status, claim_status(claim, self._situation(claim, now), now=now))
+        if not change:
+            return claim
+        written = await self._writes.status(GPU_CLAIMS, claim.metadata, change)
+        if change.get("nodeName"):
+            BINDS.inc()
+        return written
+
+    def _situation(self, claim: GPUClaim, now: datetime) -> Situation:
+        key, node_name, ledger = key_of(claim.metadata), claim.status.node_name, self._world.ledger
+        if not node_name:
+            return Situation(self._place(claim, now), waits_for=self._why_it_waits(claim))
+        attached_to = ledger.attachment(*key)
+        if (
+            attached_to is None
+            and not claim.is_releasing
+            and (moved := self._departure(claim, node_name, now))
+        ):
+            return moved
+        ledger.unplan(*key)  # a move decided earlier and overtaken: the VM started, the node came back
+        problems = ledger.health(*key)
+        return Situation(
+            node_name, attached_to=attached_to, health=problems[0] if problems else HealthyReason.HEALTHY
+        )
+
+    def _place(self, claim: GPUClaim, now: datetime) -> str | None:
+        """Choose the node of a claim without one: what was reserved for it, else what is free when its turn has come."""
+        key, ledger = key_of(claim.metadata), self._world.ledger
+        if claim.is_releasing or (ledger.waits(*key) and self.line.is_behind(claim)):
+            node_name = None
+        else:
+            node_name = ledger.plan(*key, now=now)
+        if node_name is None and not claim.is_releasing:
+            self.line.join(claim)
+        else:
+            self._leave_line(key)
+        return node_name
+
+    def _leave_line(self, key: Key) -> None:
+        following = self.line.leave(key)
+        if following is not None:
+            self._look_at(following)
+
+    def _departure(self, claim: GPUClaim, node_name: str, now: datetime) -> Situation | None:
+        """Say where a claim goes that nobody runs with and whose node is no good, or None when it stays."""
+        key, ledger = key_of(claim.metadata), self._world.ledger
+        members = self._world.set_of(claim)
+        if any(ledger.attachment(*key_of(member.metadata)) for member in members):
+            return None
+        if any(member.spec.class_name not in self._world.classes for member in members):
+            return None  # nowhere else would it be known what to hold
+        if node_name not in self._world.nodes:
+            self._outages.missed(node_name, now=now)
+        if self._outages.is_over(node_name, now=now):
+            return Situation(ledger.plan_move(*key, now=now), waits_for=BoundReason.NODE_GONE)
+        if any(_is_refused_by(node_name, member, now) for member in members):
+            return Situation(ledger.plan_move(*key, now=now), waits_for=BoundReason.NODE_REFUSED)
+        node = self._world.nodes.get(node_name)
+        is_cordoned = node is not None and node.spec.unschedulable
+        if (is_cordoned and ledger.leaves_cordoned_node(*key)) or _is_apart(node_name, members):
+            target = ledger.plan_move(*key, now=now)
+            return Situation(target) if target is not None else None
+        return None
+
+    def _why_it_waits(self, claim: GPUClaim) -> BoundReason:
+        if claim.spec.class_name not in self._world.classes:
+            return BoundReason.CLASS_GONE
+        before = condition_of(claim.status.conditions, ConditionType.BOUND)
+        if before is not None and before.reason in (BoundReason.NODE_GONE, BoundReason.NODE_REFUSED):
+            return BoundReason(before.reason)
+        return BoundReason.NO_CAPACITY
+
+
+def _is_refused_by(node_name: str, claim: GPUClaim, now: datetime) -> bool:
+    return any(entry.node_name == node_name for entry in still_refused(claim.status.refused_nodes, now))
+
+
+def _is_apart(node_name: str, members: tuple[GPUClaim, ...]) -> bool:
+    """Say whether the claim is not where its set is: somebody moved before it, and it has to follow."""
+    nodes = Counter(member.status.node_name for member in members if member.status.node_name)
+    return len(nodes) > 1 and node_name != min(nodes, key=lambda name: (-nodes[name], name or ""))
