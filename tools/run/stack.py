@@ -107,6 +107,7 @@ class Stack:
             "PYTHONUNBUFFERED": "1",
             "REDIS_URL": f"redis://{HOST}:{self.ports.redis}/0",
             "SECRET_KEY_FILE": str(data.secret_key_file()),
+            "STATIC_ROOT": str(data.static_root()),
         }
 
     def _python(self, name: str, *arguments: str) -> Child:

@@ -47,10 +47,11 @@ class Supervisor:
         self._run(stack.controller())
         self._run(stack.web())
         self._run(stack.mirror())
-        self._run(stack.worker())
         if users:
             self._finish(users)
-        self._until("the portal is ready", self._is_ready)
+        self._until("the pages can be used", self._is_usable, every_seconds=0.2)
+        # The mirror is fresh without them; they need not compete for the processor with what a person waits for.
+        self._run(stack.worker())
         self._run(stack.beat())
 
     def watch(self) -> None:
@@ -89,15 +90,15 @@ class Supervisor:
             raise CannotStart(f"{step.name} failed ({step.log}):\n{step.last_words()}")
         self._steps.remove(step)
 
-    def _until(self, what: str, is_true: Callable[[], bool]) -> None:
+    def _until(self, what: str, is_true: Callable[[], bool], *, every_seconds: float = _LOOK_SECONDS) -> None:
         deadline = time.monotonic() + _READY_WITHIN_SECONDS
         while not is_true():
             if time.monotonic() > deadline:
                 raise CannotStart(
-                    f"Waited {_READY_WITHIN_SECONDS:.0f} s in vain until {what}. {self._why_not_ready()}"
+                    f"Waited {_READY_WITHIN_SECONDS:.0f} s in vain until {what}. {self._why_not_usable()}"
                 )
             self._look()
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(every_seconds)
 
     def _look(self) -> None:
         for child in self._children:
@@ -118,21 +119,30 @@ class Supervisor:
         files = [data.cluster / "kubeconfig", *map(data.service_kubeconfig, (PORTAL_USER, CONTROLLER_USER))]
         return all(path.exists() for path in files)
 
-    def _is_ready(self) -> bool:
-        return self._readyz()[0] == 200
+    def _is_usable(self) -> bool:
+        """Say whether a person can work. The worker is started after that."""
+        down = self._what_is_down()
+        return down is not None and set(down) <= {"worker"} and answers(self._stack.ports.webhook)
 
-    def _why_not_ready(self) -> str:
-        status, text = self._readyz()
-        return f"The portal says {status}: {text[:400]}" if status else "The portal does not answer."
+    def _why_not_usable(self) -> str:
+        down = self._what_is_down()
+        if down is None:
+            return "The portal does not answer."
+        return f"What is down: {', '.join(down) or 'the controller'}."
 
-    def _readyz(self) -> tuple[int, str]:
+    def _what_is_down(self) -> list[str] | None:
+        """Ask the portal; None when it gives no answer that makes sense."""
         try:
-            with urllib.request.urlopen(f"{self._stack.url}readyz", timeout=2) as answer:  # noqa: S310  # our own http address
-                return answer.status, ""
+            with urllib.request.urlopen(f"{self._stack.url}readyz", timeout=2):  # noqa: S310  # our own http address
+                return []
         except urllib.error.HTTPError as error:
-            return error.code, error.read().decode(errors="replace")
+            text = error.read().decode(errors="replace")
         except OSError:
-            return 0, ""
+            return None
+        try:
+            return list(json.loads(text)["down"])
+        except (ValueError, KeyError):
+            return [f"/readyz itself: {text[:200]}"]
 
     def _write_processes(self) -> None:
         path = self._stack.data.processes
