@@ -142,7 +142,9 @@ async def watch(
                         is_lost = False
                     yield event
         except KubeError as error:
-            lost = Event[T](EventType.DISCONNECTED, error=error)
+            lost: Event[T] = Event(
+                EventType.DISCONNECTED, error=error
+            )  # Event[T](...) fails on a slotted class
         else:
             continue
         logger.warning("The watch of %s is lost: %s", kind.plural, lost.error)
