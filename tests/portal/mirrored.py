@@ -48,13 +48,13 @@ def listing(kind: AnyKind, *objects: Struct, version: str = "100") -> Listing[An
 def told(event_type: EventType, obj: Struct) -> tuple[AnyKind, Event[Any]]:
     """Give what a watch says about the object."""
     meta = obj.metadata  # type: ignore[attr-defined]  # every kind has it
-    event = Event[Any](event_type, obj, raw(obj), meta.resource_version, meta.namespace, meta.name, meta.uid)
+    event = Event(event_type, obj, raw(obj), meta.resource_version, meta.namespace, meta.name, meta.uid)
     return kind_of(obj), event
 
 
 def all_listed() -> list[tuple[AnyKind, Event[Any]]]:
     """Give the end of every kind's first list."""
-    return [(record.KIND, Event[Any](EventType.LISTED, resource_version="1")) for record in RECORDS.values()]
+    return [(record.KIND, Event(EventType.LISTED, resource_version="1")) for record in RECORDS.values()]
 
 
 __all__ = ["all_listed", "at_version", "kind_of", "kinds", "listing", "raw", "show", "told"]
