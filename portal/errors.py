@@ -15,6 +15,7 @@ from typing import Any, Final
 from gpu.fit import Reason, Refusal
 from gpu.sentences import refusals_from_causes, sentence
 from kube import errors as kube
+from portal.field_words import field_words, unknown_fields
 
 RETRY_SECONDS: Final = 5
 
@@ -161,7 +162,10 @@ def _detail(error: kube.KubeError, entry: _Entry) -> str:
 def _causes(error: kube.KubeError) -> tuple[FieldCause, ...]:
     """Give the fields at fault. Of a body that cannot be read, the server's sentence is the only help there is."""
     if isinstance(error, kube.Invalid):
-        return tuple(FieldCause(cause.field, cause.message) for cause in error.causes)
+        return tuple(
+            FieldCause(*worded) for worded in field_words((c.field, c.message) for c in error.causes)
+        )
     if isinstance(error, kube.BadRequest) and error.message:
-        return (FieldCause("", error.message),)
+        unknown = unknown_fields(error.message)
+        return tuple(FieldCause(*worded) for worded in unknown) or (FieldCause("", error.message),)
     return ()
