@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import parse_qs, urlsplit
 
 
@@ -68,7 +68,7 @@ class ScriptedServer:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._open: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._acceptor = threading.Thread(target=self._accept, daemon=True)
         self._acceptor.start()
 
@@ -81,12 +81,21 @@ class ScriptedServer:
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._acceptor.join(5)
-        with self._lock:
+        with self._changed:
             for connection in self._open:
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
             thread.join(5)
+
+    def wait_for(self, *, requests: int = 0, open_connections: int | None = None) -> None:
+        """Wait until so many requests came, and so many connections are open; five seconds at most."""
+
+        def is_so() -> bool:
+            return len(self.requests) >= requests and open_connections in (None, len(self._open))
+
+        with self._changed:
+            assert self._changed.wait_for(is_so, timeout=5), "the client did not do what was waited for"
 
     def _accept(self) -> None:
         while True:
@@ -96,7 +105,7 @@ class ScriptedServer:
                 return
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             thread = threading.Thread(target=self._serve, args=(connection,), daemon=True)
-            with self._lock:
+            with self._changed:
                 self.connections += 1
                 self._open.add(connection)
                 self._threads.append(thread)
@@ -104,25 +113,28 @@ class ScriptedServer:
 
     def _serve(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError), connection, connection.makefile("rb") as reader:
-            while (request := _read_request(reader)) is not None:
-                self.requests.append(request)
-                for step in self.script(request):
-                    if isinstance(step, bytes):
-                        connection.sendall(step)
-                    elif step is STALL:
-                        reader.read(1)  # returns when the client, or the end of the test, closes
-                        return
-                    else:
-                        if step is RESET:
-                            connection.setsockopt(
-                                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-                            )
-                        return
-        with self._lock:
+            self._converse(connection, reader)
+        with self._changed:
             self._open.discard(connection)
+            self._changed.notify_all()
+
+    def _converse(self, connection: socket.socket, reader: BinaryIO) -> None:
+        while (request := _read_request(reader)) is not None:
+            with self._changed:
+                self.requests.append(request)
+                self._changed.notify_all()
+            for step in self.script(request):
+                if isinstance(step, bytes):
+                    connection.sendall(step)
+                    continue
+                if step is STALL:
+                    reader.read(1)  # returns when the client, or the end of the test, closes
+                elif step is RESET:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                return
 
 
-def _read_request(reader: Any) -> Request | None:
+def _read_request(reader: BinaryIO) -> Request | None:
     line = reader.readline().decode("latin-1")
     if not line:
         return None
