@@ -72,6 +72,17 @@ class RunningStack:
 
     def wait_until_ready(self) -> None:
         until(lambda: _down(self.port) == [], what="everything is ready", seconds=READY_SECONDS)
+        until(self.decides_orders, what="the controller decides about orders", seconds=READY_SECONDS)
+
+    def decides_orders(self) -> bool:
+        """Try an order that fits, dry."""
+        body = {
+            "apiVersion": "gpu.cozystack.io/v1alpha1",
+            "kind": "GPUClaim",
+            "metadata": {"namespace": "tenant-globex", "name": "dry"},
+            "spec": {"className": "h200-sxm"},
+        }
+        return self.kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(body)).returncode == 0
 
     def kubectl(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
         command = ["kubectl", "--kubeconfig", str(self.kubeconfig), *arguments]
@@ -99,6 +110,7 @@ class RunningStack:
         """Stop everything and start again on the same data."""
         self._end(within_seconds=stop_within_seconds)
         self.process = _started(self.data, self.port, self.settings)
+        self.wait_until_ready()
 
     def _end(self, *, within_seconds: float) -> None:
         self.process.send_signal(signal.SIGTERM)
@@ -109,7 +121,9 @@ class RunningStack:
 def start(data: Path, **settings: str) -> RunningStack:
     """Start a portal with the demo cluster and wait until everything is ready. ``settings`` go into the environment."""
     (port,) = free_ports(1)
-    return RunningStack(data, port, _started(data, port, settings), settings)
+    stack = RunningStack(data, port, _started(data, port, settings), settings)
+    stack.wait_until_ready()
+    return stack
 
 
 def _started(data: Path, port: int, settings: Mapping[str, str]) -> subprocess.Popen[str]:

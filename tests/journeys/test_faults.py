@@ -103,7 +103,7 @@ def test_without_redis_orders_work_and_the_page_says_that_live_data_is_lost(
     stack: RunningStack, alice: Person, claim: str
 ) -> None:
     page = alice.goes_to(HOLDS)
-    expect(page.get_by_role("link", name="notebook")).to_be_visible()
+    expect(page.get_by_role("link", name="notebook", exact=True)).to_be_visible()
     client = Client(stack, "alice")
 
     with stack.frozen("valkey"):
@@ -112,7 +112,7 @@ def test_without_redis_orders_work_and_the_page_says_that_live_data_is_lost(
         expect(page.get_by_text("Live updates are interrupted")).to_be_visible(timeout=40_000)
     stack.wait_until_ready()
 
-    expect(page.get_by_role("link", name=claim)).to_be_visible(timeout=40_000)
+    expect(page.get_by_role("link", name=claim, exact=True)).to_be_visible(timeout=40_000)
     expect(page.get_by_text("Live updates are interrupted")).to_be_hidden(timeout=40_000)
 
 

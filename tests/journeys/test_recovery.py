@@ -104,7 +104,7 @@ def watcher(browser: Browser, fragile_stack: RunningStack) -> Iterator[Person]:
 @pytest.mark.parametrize("name", ["cluster", "mirror", "web", "valkey"])
 def test_an_open_page_comes_back_by_itself(fragile_stack: RunningStack, watcher: Person, name: str) -> None:
     claim = f"seen-after-{name}"
-    expect(watcher.page.get_by_role("link", name="notebook")).to_be_visible()
+    expect(watcher.page.get_by_role("link", name="notebook", exact=True)).to_be_visible()
 
     fragile_stack.kill(name)
     fragile_stack.apply(
@@ -116,6 +116,6 @@ def test_an_open_page_comes_back_by_itself(fragile_stack: RunningStack, watcher:
         }
     )
 
-    expect(watcher.page.get_by_role("link", name=claim)).to_be_visible(timeout=40_000)
+    expect(watcher.page.get_by_role("link", name=claim, exact=True)).to_be_visible(timeout=40_000)
     assert fragile_stack.kubectl("delete", "gpuclaim", "-n", "tenant-acme", claim).returncode == 0
-    expect(watcher.page.get_by_role("link", name=claim)).to_have_count(0, timeout=40_000)
+    expect(watcher.page.get_by_role("link", name=claim, exact=True)).to_have_count(0, timeout=40_000)
