@@ -1,0 +1,49 @@
+"""A controller that leads on a dev server of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kube import config
+from kube.aio import AsyncGateway
+from tests.controller.cluster import Cluster
+from tests.controller.processes import RunningController, start_controller
+from tests.kube.servers import RunningServer
+
+Start = Callable[..., RunningController]
+
+
+@pytest.fixture
+def start(own_dev_server: RunningServer, tmp_path: Path) -> Iterator[Start]:
+    """Start controllers against the test's server; all are ended with the test."""
+    started: list[RunningController] = []
+
+    def start_one(*arguments: str, identity: str = "controller", wait: bool = True) -> RunningController:
+        controller = start_controller(
+            own_dev_server, tmp_path / "controllers", *arguments, identity=identity, wait=wait
+        )
+        started.append(controller)
+        return controller
+
+    yield start_one
+    for controller in started:
+        controller.kill()
+
+
+@pytest.fixture
+def controller(start: Start) -> RunningController:
+    return start()
+
+
+@pytest.fixture
+async def cluster(own_dev_server: RunningServer) -> AsyncIterator[Cluster]:
+    """A tenant, one node with 8 units, and an offer of them."""
+    async with AsyncGateway.connect(config.load(own_dev_server.kubeconfig)) as gateway:
+        cluster = Cluster(gateway)
+        await cluster.add_tenant()
+        await cluster.add_node("n1", 8)
+        await cluster.add_class("h100")
+        yield cluster
