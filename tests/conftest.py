@@ -13,4 +13,5 @@ pytest_plugins = [
     "tests.fixtures.redis",
     "tests.fixtures.rest",
     "tests.fixtures.servers",
+    "tests.fixtures.live",  # stands on rest
 ]
