@@ -11,11 +11,11 @@ RUN python3 -m venv /venv \
 COPY . .
 RUN /venv/bin/python -m tools.build_css \
     && DEBUG=0 DEMO=0 SECRET_KEY=only-for-collectstatic-not-kept-in-the-image-0123456789 ALLOWED_HOSTS=localhost \
-       /venv/bin/python manage.py collectstatic --noinput
+       STATIC_ROOT=/src/staticfiles /venv/bin/python manage.py collectstatic --noinput
 
 # hadolint ignore=DL3006
 FROM ${BASE}
-ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 STATIC_ROOT=/app/staticfiles
 WORKDIR /app
 COPY --from=build /venv /venv
 COPY --from=build /src /app

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 
 from portal.errors import Problem
 from portal.http import is_api
@@ -90,4 +91,9 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    return answer(request, _SERVER_ERROR)
+    """Answer when a page broke. Whatever broke it may break every other page: this one is a file and needs nothing."""
+    if is_api(request) or request.headers.get("HX-Request"):
+        return answer(request, _SERVER_ERROR)
+    return HttpResponse(
+        render_to_string("500.html"), status=500, headers={"Cache-Control": "no-store, private"}
+    )

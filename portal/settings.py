@@ -187,9 +187,9 @@ CONTENT_SECURITY_POLICY = {
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = Path(env.text("STATIC_ROOT", str(BASE_DIR / "staticfiles")))
-# Serve straight from static/ in the demo and under DEBUG; production runs collectstatic in the image.
-WHITENOISE_USE_FINDERS = DEBUG or DEMO
+# Where collectstatic puts the files, as in the image. Without it they are served from static/, as in a checkout.
+STATIC_ROOT = env.text("STATIC_ROOT") or None
+WHITENOISE_USE_FINDERS = DEBUG or DEMO or STATIC_ROOT is None
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
