@@ -7,6 +7,7 @@ import asyncio
 import base64
 import gc
 import logging
+import re
 import secrets
 import signal
 import socket
@@ -41,8 +42,11 @@ class Account:
 
     @classmethod
     def parse(cls, text: str) -> Account:
-        name, _, groups = text.rpartition(":") if text.startswith("system:") else text.partition(":")
-        return cls(name, tuple(group for group in groups.split(",") if group))
+        # A service account's name has colons of its own.
+        parts = re.fullmatch(r"(system:serviceaccount:[^:]+:[^:]+|[^:]+)(?::(.*))?", text)
+        if parts is None:
+            raise argparse.ArgumentTypeError(f"{text!r} is not NAME:GROUP,GROUP")
+        return cls(parts[1], tuple(group for group in (parts[2] or "").split(",") if group))
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
@@ -20,15 +20,22 @@ from kube.devserver.store import Key, Record
 _NAMESPACES: Final = "/namespaces"
 
 
+@dataclass(frozen=True)
+class Removal:
+    """What a delete did: the object is gone, or still there because something holds it."""
+
+    record: Record
+    is_gone: bool
+
+
 async def delete(state: State, request: Request, target: Target, served: Served) -> Answer:
     """Answer a DELETE of one object."""
     options = _options(request)
-    record = await _remove(state, request, target, served, options)
-    if record is not None:
-        return Answer(record.raw)
-    details = {"name": target.name, "kind": target.plural}
-    if target.group:
-        details["group"] = target.group
+    removal = await _remove(state, request, target, served, options)
+    if not removal.is_gone:
+        return Answer(removal.record.raw)
+    group = {"group": target.group} if target.group else {}
+    details = {"name": target.name, **group, "kind": target.plural, "uid": removal.record.uid}
     return Answer.of(
         {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
     )
@@ -57,10 +64,8 @@ def _options(request: Request) -> Object:
     return options
 
 
-async def _remove(
-    state: State, request: Request, target: Target, served: Served, options: Object
-) -> Record | None:
-    """Delete one object; give it as it is now when something still holds it. Raise 404, 409, or a denial."""
+async def _remove(state: State, request: Request, target: Target, served: Served, options: Object) -> Removal:
+    """Delete one object. Raise 404, 409, or a denial."""
     key = (target.namespace if served.namespaced else "", target.name)
     while True:
         record = state.get(served, key)
@@ -95,16 +100,16 @@ def _check_preconditions(record: Record, target: Target, options: Object) -> Non
             )
 
 
-def _let_go(state: State, served: Served, record: Record, *, dry_run: bool) -> Record | None:
+def _let_go(state: State, served: Served, record: Record, *, dry_run: bool) -> Removal:
     content = record.object
     metadata = content["metadata"]
     held = bool(metadata.get("finalizers")) or _has_content(state, served, content)
     if dry_run:
-        return record if held else None
+        return Removal(record, is_gone=not held)
     if not held:
-        state.delete(served, record.key, content)
+        gone = state.delete(served, record.key, content)
         _release_namespace(state, record.key[0])
-        return None
+        return Removal(gone, is_gone=True)
     if not metadata.get("deletionTimestamp"):
         metadata["deletionTimestamp"] = now()
         metadata["deletionGracePeriodSeconds"] = 0
@@ -114,7 +119,7 @@ def _let_go(state: State, served: Served, record: Record, *, dry_run: bool) -> R
             content.setdefault("status", {})["phase"] = "Terminating"
         record = state.put(served, record.key, content)
     _empty(state, served, content)
-    return state.get(served, record.key)
+    return Removal(record, is_gone=state.get(served, record.key) is None)
 
 
 def _contents(state: State, served: Served, content: Object) -> list[tuple[Served, Record]]:

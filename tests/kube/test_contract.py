@@ -1,0 +1,332 @@
+"""What every API server does with objects: the dev server and a real one are held to the same.
+
+The other files of the suite are test_contract_*.py. See tests/fixtures/servers.py for how to point it at a real server.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kube.gateway import Gateway
+from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NAMESPACES, NODES, PODS
+from tests.kube.wire import APPLY, JSON_PATCH, STRATEGIC, Wire
+
+
+def a_claim(name: str, **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "spec": {"className": "l40s", **spec}}
+
+
+@pytest.fixture
+def claim(wire: Wire, namespace: str) -> dict[str, Any]:
+    created = wire.create(GPU_CLAIMS, a_claim("one", count=2), namespace=namespace)
+    assert created.code == 201, created.body
+    stored: dict[str, Any] = created.json
+    return stored
+
+
+def test_a_created_object_carries_what_the_server_decides(claim: dict[str, Any], namespace: str) -> None:
+    metadata = claim["metadata"]
+
+    assert claim["apiVersion"] == "gpu.cozystack.io/v1alpha1"
+    assert claim["kind"] == "GPUClaim"
+    assert metadata["namespace"] == namespace
+    assert metadata["generation"] == 1
+    assert {"uid", "resourceVersion", "creationTimestamp"} <= metadata.keys()
+
+
+def test_a_created_object_has_defaults_and_no_status(wire: Wire, namespace: str) -> None:
+    body = a_claim("one") | {"status": {"nodeName": "n1"}}
+
+    created = wire.create(GPU_CLAIMS, body, namespace=namespace).json
+
+    assert created["spec"] == {"className": "l40s", "count": 1}
+    assert "status" not in created
+
+
+def test_a_second_object_of_the_name_already_exists(
+    wire: Wire, claim: dict[str, Any], namespace: str
+) -> None:
+    again = wire.create(GPU_CLAIMS, a_claim("one"), namespace=namespace)
+
+    assert again.code == 409
+    assert again.json["reason"] == "AlreadyExists"
+    assert again.json["message"] == 'gpuclaims.gpu.cozystack.io "one" already exists'
+    assert again.json["details"] == {"name": "one", "group": "gpu.cozystack.io", "kind": "gpuclaims"}
+
+
+def test_generate_name_gives_names_of_the_prefix(wire: Wire, namespace: str) -> None:
+    body = {"metadata": {"generateName": "order-"}, "spec": {"className": "l40s"}}
+
+    names = {wire.create(GPU_CLAIMS, body, namespace=namespace).json["metadata"]["name"] for _ in range(3)}
+
+    assert len(names) == 3
+    assert all(name.startswith("order-") and len(name) == len("order-") + 5 for name in names)
+
+
+def test_an_object_cannot_be_created_in_a_missing_namespace(wire: Wire, name: str) -> None:
+    refused = wire.create(GPU_CLAIMS, a_claim("one"), namespace=name)
+
+    assert refused.code == 404
+    assert refused.json["message"] == f'namespaces "{name}" not found'
+
+
+def test_an_object_names_the_namespace_of_its_path_or_none(wire: Wire, namespace: str) -> None:
+    body = {"metadata": {"name": "one", "namespace": "default"}, "spec": {"className": "l40s"}}
+
+    refused = wire.create(GPU_CLAIMS, body, namespace=namespace)
+
+    assert refused.code == 400
+    assert "does not match the namespace" in refused.json["message"]
+
+
+def test_a_dry_run_is_checked_whole_and_stores_nothing(wire: Wire, namespace: str) -> None:
+    fine = wire.create(GPU_CLAIMS, a_claim("one"), namespace=namespace, dryRun="All")
+    bad = wire.create(GPU_CLAIMS, a_claim("one", count=0), namespace=namespace, dryRun="All")
+
+    assert fine.code == 201
+    assert "resourceVersion" not in fine.json["metadata"]
+    assert bad.code == 422
+    assert wire.get(GPU_CLAIMS, "one", namespace=namespace).code == 404
+
+
+def test_a_missing_object_is_not_found(wire: Wire, namespace: str) -> None:
+    missing = wire.get(GPU_CLAIMS, "none", namespace=namespace)
+
+    assert missing.code == 404
+    assert missing.json["reason"] == "NotFound"
+    assert missing.json["message"] == 'gpuclaims.gpu.cozystack.io "none" not found'
+
+
+def test_an_unknown_resource_is_not_found(wire: Wire) -> None:
+    assert wire.send("GET", "/apis/gpu.cozystack.io/v1alpha1/gputhings").code == 404
+    assert wire.send("GET", "/apis/nobody.example/v1/things").code == 404
+
+
+def test_a_stale_update_conflicts(wire: Wire, claim: dict[str, Any], namespace: str) -> None:
+    newer = wire.patch(GPU_CLAIMS, "one", {"metadata": {"labels": {"a": "b"}}}, namespace=namespace)
+
+    stale = wire.put(GPU_CLAIMS, claim, namespace=namespace)
+
+    assert newer.code == 200
+    assert stale.code == 409
+    assert stale.json["reason"] == "Conflict"
+    assert "the object has been modified" in stale.json["message"]
+
+
+def test_an_update_of_a_custom_object_names_its_resource_version(
+    wire: Wire, claim: dict[str, Any], namespace: str
+) -> None:
+    del claim["metadata"]["resourceVersion"]
+
+    refused = wire.put(GPU_CLAIMS, claim, namespace=namespace)
+
+    assert refused.code == 422
+    (cause,) = refused.causes
+    assert cause[1] == "metadata.resourceVersion"
+    assert "must be specified for an update" in cause[2]
+
+
+def test_an_update_that_changes_nothing_keeps_the_resource_version(
+    wire: Wire, claim: dict[str, Any], namespace: str
+) -> None:
+    same = wire.put(GPU_CLAIMS, claim, namespace=namespace)
+
+    assert same.code == 200
+    assert same.json["metadata"]["resourceVersion"] == claim["metadata"]["resourceVersion"]
+
+
+def test_a_merge_patch_with_a_stale_resource_version_conflicts(
+    wire: Wire, claim: dict[str, Any], namespace: str
+) -> None:
+    version = claim["metadata"]["resourceVersion"]
+    first = {"metadata": {"resourceVersion": version, "labels": {"by": "first"}}}
+    second = {"metadata": {"resourceVersion": version, "labels": {"by": "second"}}}
+
+    assert wire.patch(GPU_CLAIMS, "one", first, namespace=namespace).code == 200
+    assert wire.patch(GPU_CLAIMS, "one", second, namespace=namespace).code == 409
+
+
+def test_generation_counts_changes_of_spec_only(wire: Wire, name: str) -> None:
+    spec = {
+        "vendor": "NVIDIA",
+        "model": "L40S",
+        "mode": "passthrough",
+        "source": {"devicePlugin": {"resourceName": "nvidia.com/x"}},
+    }
+    wire.create(GPU_CLASSES, {"metadata": {"name": name}, "spec": spec})
+
+    labelled = wire.patch(GPU_CLASSES, name, {"metadata": {"labels": {"a": "b"}}})
+    counted = wire.patch(GPU_CLASSES, name, {"status": {"free": 1}}, subresource="status")
+    edited = wire.patch(GPU_CLASSES, name, {"spec": {"maxCount": 2}})
+    wire.delete(GPU_CLASSES, name)
+
+    assert [answer.json["metadata"]["generation"] for answer in (labelled, counted, edited)] == [1, 1, 2]
+
+
+def test_status_and_spec_are_written_through_their_own_paths(
+    wire: Wire, claim: dict[str, Any], namespace: str
+) -> None:
+    both = {"metadata": {"labels": {"a": "b"}}, "status": {"nodeName": "n1"}}
+
+    main = wire.patch(GPU_CLAIMS, "one", both, namespace=namespace).json
+    status = wire.patch(
+        GPU_CLAIMS,
+        "one",
+        {"metadata": {"labels": {"c": "d"}}, "status": {"nodeName": "n2"}},
+        namespace=namespace,
+        subresource="status",
+    ).json
+
+    assert "status" not in main
+    assert status["status"] == {"nodeName": "n2"}
+    assert status["metadata"]["labels"] == {"a": "b"}
+
+
+def test_a_json_patch_applies_its_operations_in_order(
+    wire: Wire, claim: dict[str, Any], namespace: str
+) -> None:
+    operations = [
+        {"op": "test", "path": "/spec/count", "value": 2},
+        {"op": "add", "path": "/metadata/labels", "value": {}},
+        {"op": "add", "path": "/metadata/labels/example.com~1a", "value": "b"},
+    ]
+
+    patched = wire.patch(GPU_CLAIMS, "one", operations, namespace=namespace, content_type=JSON_PATCH)
+
+    assert patched.code == 200
+    assert patched.json["metadata"]["labels"] == {"example.com/a": "b"}
+
+
+def test_a_failed_test_of_a_json_patch_is_invalid(wire: Wire, claim: dict[str, Any], namespace: str) -> None:
+    operations = [{"op": "test", "path": "/spec/count", "value": 3}]
+
+    refused = wire.patch(GPU_CLAIMS, "one", operations, namespace=namespace, content_type=JSON_PATCH)
+
+    assert refused.code == 422
+    assert refused.json["reason"] == "Invalid"
+
+
+def test_a_custom_object_takes_no_strategic_patch(wire: Wire, claim: dict[str, Any], namespace: str) -> None:
+    assert wire.patch(GPU_CLAIMS, "one", {}, namespace=namespace, content_type=STRATEGIC).code == 415
+
+
+def test_a_strategic_patch_merges_conditions_by_type(wire: Wire, name: str) -> None:
+    ready, disk = {"type": "Ready", "status": "True"}, {"type": "DiskPressure", "status": "False"}
+    wire.create(NODES, {"metadata": {"name": name}, "status": {"conditions": [ready, disk]}})
+
+    patched = wire.patch(
+        NODES,
+        name,
+        {"status": {"conditions": [{"type": "Ready", "status": "False"}]}},
+        subresource="status",
+        content_type=STRATEGIC,
+    )
+    wire.delete(NODES, name)
+
+    conditions = {entry["type"]: entry["status"] for entry in patched.json["status"]["conditions"]}
+    assert conditions == {"Ready": "False", "DiskPressure": "False"}
+
+
+def test_an_apply_creates_and_then_changes(wire: Wire, namespace: str) -> None:
+    body = {"apiVersion": GPU_CLAIMS.api_version, "kind": "GPUClaim", **a_claim("one")}
+    options = {"namespace": namespace, "content_type": APPLY, "fieldManager": "test"}
+
+    created = wire.patch(GPU_CLAIMS, "one", body, **options)
+    body["metadata"]["labels"] = {"a": "b"}
+    changed = wire.patch(GPU_CLAIMS, "one", body, **options)
+
+    assert (created.code, changed.code) == (201, 200)
+    assert changed.json["metadata"]["labels"] == {"a": "b"}
+
+
+def test_a_delete_answers_with_success_and_the_object_is_gone(
+    wire: Wire, claim: dict[str, Any], namespace: str
+) -> None:
+    deleted = wire.delete(GPU_CLAIMS, "one", namespace=namespace)
+
+    assert deleted.code == 200
+    assert deleted.json["status"] == "Success"
+    assert deleted.json["details"]["uid"] == claim["metadata"]["uid"]
+    assert wire.get(GPU_CLAIMS, "one", namespace=namespace).code == 404
+
+
+def test_a_delete_of_another_object_of_the_name_conflicts(
+    wire: Wire, claim: dict[str, Any], namespace: str
+) -> None:
+    refused = wire.delete(GPU_CLAIMS, "one", {"preconditions": {"uid": "other"}}, namespace=namespace)
+
+    assert refused.code == 409
+    assert "UID in precondition: other" in refused.json["message"]
+
+
+def test_a_finalizer_keeps_a_deleted_object_until_it_is_taken_off(wire: Wire, namespace: str) -> None:
+    body = a_claim("one") | {"metadata": {"name": "one", "finalizers": ["example.com/hold"]}}
+    wire.create(GPU_CLAIMS, body, namespace=namespace)
+
+    going = wire.delete(GPU_CLAIMS, "one", namespace=namespace)
+    another = wire.patch(
+        GPU_CLAIMS,
+        "one",
+        {"metadata": {"finalizers": ["example.com/hold", "example.com/more"]}},
+        namespace=namespace,
+    )
+    released = wire.patch(GPU_CLAIMS, "one", {"metadata": {"finalizers": []}}, namespace=namespace)
+
+    assert going.json["metadata"]["deletionTimestamp"]
+    assert going.json["metadata"]["generation"] == 2
+    assert another.code == 422
+    assert released.code == 200
+    assert wire.get(GPU_CLAIMS, "one", namespace=namespace).code == 404
+
+
+def test_a_collection_is_deleted_by_selector(wire: Wire, namespace: str) -> None:
+    for name, team in (("a", "red"), ("b", "blue"), ("c", "red")):
+        body = a_claim(name) | {"metadata": {"name": name, "labels": {"team": team}}}
+        wire.create(GPU_CLAIMS, body, namespace=namespace)
+
+    deleted = wire.send("DELETE", GPU_CLAIMS.path(namespace=namespace), labelSelector="team=red")
+
+    assert deleted.code == 200
+    assert wire.names(GPU_CLAIMS, namespace=namespace) == ["b"]
+
+
+def test_a_pod_starts_pending_whatever_it_says(wire: Wire, namespace: str) -> None:
+    container = {"name": "c", "image": "example.com/none"}
+    body = {
+        "metadata": {"name": "p"},
+        "spec": {"containers": [container], "nodeName": "n1"},
+        "status": {"phase": "Running"},
+    }
+
+    pod = wire.create(PODS, body, namespace=namespace).json
+    running = wire.patch(
+        PODS, "p", {"status": {"phase": "Running"}}, namespace=namespace, subresource="status"
+    )
+
+    assert pod["status"]["phase"] == "Pending"
+    assert running.json["status"]["phase"] == "Running"
+
+
+def test_the_gateway_reads_what_it_wrote(gateway: Gateway, namespace: str) -> None:
+    created = gateway.create(GPU_CLAIMS, a_claim("one", count=3), namespace=namespace)
+
+    read = gateway.get(GPU_CLAIMS, "one", namespace=namespace)
+
+    assert read.object == created.object
+    assert read.object.spec.count == 3
+
+
+def test_a_namespace_carries_its_name_as_a_label(wire: Wire, namespace: str) -> None:
+    labels = wire.get(NAMESPACES, namespace).json["metadata"]["labels"]
+
+    assert labels["kubernetes.io/metadata.name"] == namespace
+
+
+def test_a_body_that_is_no_json_is_a_bad_request(wire: Wire, namespace: str) -> None:
+    path = GPU_CLAIMS.path(namespace=namespace)
+
+    assert wire.send("POST", path, b"{").code == 400
+    assert wire.send("POST", path, b"[]").code == 400
+    assert wire.send("PATCH", f"{path}/one", b"{}", content_type="text/plain").code == 415
