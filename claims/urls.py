@@ -1,7 +1,19 @@
-"""Addresses; filled in by the room that owns them."""
+"""Addresses of the catalog and of a tenant's pages."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.urls import path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from claims import catalog_page, views
+
+urlpatterns = [
+    path("", catalog_page.catalog, name="catalog"),
+    path("hoster/holds/", views.all_holds, name="all-holds"),
+    path("tenants/<str:ns>/order/", views.order, name="order"),
+    path("tenants/<str:ns>/order/verdict/", views.order_verdict, name="order-verdict"),
+    path("tenants/<str:ns>/gpus/", views.holds, name="holds"),
+    path("tenants/<str:ns>/gpus/<str:name>/", views.hold, name="hold"),
+    path("tenants/<str:ns>/gpus/<str:name>/release/", views.release, name="release"),
+    path("tenants/<str:ns>/budget/", views.budget, name="budget"),
+    path("tenants/<str:ns>/history/", views.history, name="history"),
+]

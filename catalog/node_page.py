@@ -1,0 +1,55 @@
+"""What the page of one node shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from catalog.node_rows import cell_row, node_state, taints_of
+from gpu.quantities import format_memory
+from gpu.resources import Device
+from portal.models import ClaimRecord, GPUNodeRecord, NodeRecord, NodeStock
+from portal.pills import Pill
+
+CLAIMS_SHOWN: Final = 200
+_WELL: Final = frozenset({"healthy", "ok", "good"})
+
+
+@dataclass(frozen=True)
+class DeviceRow:
+    id: str
+    resource: str
+    model: str
+    profile: str
+    units: int
+    health: Pill
+
+
+def node_page(record: NodeRecord) -> dict[str, Any]:
+    """Collect it."""
+    gpu_node = GPUNodeRecord.objects.filter(name=record.name).first()
+    claims = ClaimRecord.objects.on_node(record.name).in_order()
+    node = record.object
+    return {
+        "record": record,
+        "state": node_state(record),
+        "ready_since": next(
+            (c.last_transition_time for c in node.status.conditions or () if c.type == "Ready"), None
+        ),
+        "taints": taints_of(record),
+        "labels": sorted(record.labels.items()),
+        "memory": format_memory(node.status.allocatable.get("memory", "?")),
+        "cells": [cell_row(cell) for cell in NodeStock.objects.on_node(record.name)],
+        "devices": [_device(device) for device in gpu_node.object.status.devices] if gpu_node else [],
+        "adds_up": gpu_node.is_consistent if gpu_node else None,
+        "claims": claims[:CLAIMS_SHOWN],
+        "claim_count": claims.count(),
+    }
+
+
+def _device(device: Device) -> DeviceRow:
+    is_well = device.health.lower() in _WELL
+    health = Pill(device.health, "check", "ok") if is_well else Pill(device.health or "unknown", "x", "out")
+    return DeviceRow(
+        device.id, device.resource_name, device.model, device.profile or "", device.allocatable, health
+    )

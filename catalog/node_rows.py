@@ -1,0 +1,141 @@
+"""Nodes as the hoster sees them: state, taints, and each resource in units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import Q
+from django.urls import reverse
+
+from catalog.unit_bar import Part, UnitBar, draw
+from portal.listing import Column
+from portal.models import NodeRecord, NodeStock
+from portal.pills import Pill
+from portal.querysets import NodeQuerySet
+
+NODE_COLUMNS: Final = (
+    Column("Node", "name"),
+    Column("State", "ready"),
+    Column("Resource"),
+    Column("Units", css="num"),
+    Column("In use", css="num"),
+    Column("Held", css="num"),
+    Column("Foreign", css="num"),
+    Column("Free", css="num"),
+    Column("Taints"),
+)
+_READY: Final = Pill("Ready", "check", "ok")
+_NOT_READY: Final = Pill("Not ready", "x", "out")
+_CORDONED: Final = Pill("Cordoned", "ban", "low")
+_LEAVING: Final = Pill("Being deleted", "trash-2", "low")
+
+
+@dataclass(frozen=True)
+class CellRow:
+    """One resource of one node. ``sick``: units that the node has and cannot allocate."""
+
+    resource: str
+    capacity: int
+    allocatable: int
+    sick: int
+    in_use: int
+    held: int
+    foreign: int
+    free: int
+    over_committed: int
+    bar: UnitBar
+    note: str
+
+
+@dataclass(frozen=True)
+class NodeRow:
+    name: str
+    state: Pill
+    cells: tuple[CellRow, ...]
+    taints: tuple[str, ...]
+    url: str
+
+    @property
+    def say(self) -> str:
+        return f"{self.name}: {self.state.word}"
+
+
+def node_state(record: NodeRecord) -> Pill:
+    """Name the state that matters most."""
+    if record.deleting_since:
+        return _LEAVING
+    if not record.ready:
+        return _NOT_READY
+    return _CORDONED if record.cordoned else _READY
+
+
+def nodes_like(words: str, state: str) -> NodeQuerySet:
+    """Give the nodes in which every word is found (name, taints), of one state if one is given."""
+    rows = NodeRecord.objects.all()
+    for word in words.split()[:5]:
+        rows = rows.filter(Q(name__icontains=word) | Q(taints__icontains=word))
+    if state == "ready":
+        return rows.usable()
+    if state == "cordoned":
+        return rows.filter(cordoned=True)
+    return rows.filter(ready=False) if state == "not-ready" else rows
+
+
+def node_rows(records: Iterable[NodeRecord]) -> list[NodeRow]:
+    """Make the rows, with one query for all cells."""
+    records = list(records)
+    cells: dict[str, list[NodeStock]] = {}
+    names = [record.name for record in records]
+    for cell in NodeStock.objects.filter(node__in=names).order_by("node", "resource"):
+        cells.setdefault(cell.node, []).append(cell)
+    return [
+        NodeRow(
+            name=record.name,
+            state=node_state(record),
+            cells=tuple(cell_row(cell) for cell in cells.get(record.name, []) if cell.capacity or cell.held),
+            taints=taints_of(record),
+            url=reverse("node", args=[record.name]),
+        )
+        for record in records
+    ]
+
+
+def taints_of(record: NodeRecord) -> tuple[str, ...]:
+    """Give the taints as kubectl writes them."""
+    return tuple(line for line in record.taints.splitlines() if line)
+
+
+def cell_row(cell: NodeStock) -> CellRow:
+    """Count one resource of a node the hoster's way: held is what no VM uses at the moment."""
+    sick = max(0, cell.capacity - cell.allocatable)
+    kept = cell.held - cell.in_use
+    parts = (
+        Part("in-use", cell.in_use, "in use"),
+        Part("held", kept, "held"),
+        Part("foreign", cell.foreign, "foreign"),
+        Part("free", cell.free, "free"),
+        Part("out", cell.capacity - cell.held - cell.foreign - cell.free, "out of order"),
+    )
+    return CellRow(
+        resource=cell.resource,
+        capacity=cell.capacity,
+        allocatable=cell.allocatable,
+        sick=sick,
+        in_use=cell.in_use,
+        held=kept,
+        foreign=cell.foreign,
+        free=cell.free,
+        over_committed=cell.over_committed,
+        bar=draw(parts),
+        note=_note(cell, sick),
+    )
+
+
+def _note(cell: NodeStock, sick: int) -> str:
+    if cell.over_committed:
+        return f"over-committed by {cell.over_committed}"
+    if not cell.capacity and not cell.allocatable:
+        return "the device plugin reports none"
+    return f"{sick} of {cell.capacity} out of order" if sick else ""

@@ -1,0 +1,97 @@
+"""The rows of the offers list and of the overview: one per offer, with its stock. For the hoster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from django.db.models import Q
+from django.urls import reverse
+
+from catalog.cards import facts_of, stock_bar
+from catalog.offer_states import state_of
+from catalog.unit_bar import UnitBar
+from portal.freshness import freshness
+from portal.listing import Column
+from portal.models import ClassRecord, ClassStock
+from portal.pills import Pill
+from portal.querysets import ClassQuerySet
+
+OFFER_COLUMNS: Final = (
+    Column("Offer", "name"),
+    Column("What it is"),
+    Column("Resource", "resource_name"),
+    Column("State"),
+    Column("Units", css="num"),
+    Column("Free", css="num"),
+    Column("Biggest order", css="num"),
+    Column("", css="end"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfferRow:
+    """One offer with its stock; None is unknown."""
+
+    name: str
+    title: str
+    facts: str
+    resource: str
+    state: Pill
+    bar: UnitBar | None
+    units: int | None
+    out_of_service: int | None
+    held: int | None
+    in_use: int | None
+    foreign: int | None
+    free: int | None
+    biggest: int | None
+    edit_url: str
+    delete_url: str
+
+    @property
+    def say(self) -> str:
+        return f"{self.title}: {self.state.word}, {'unknown' if self.free is None else self.free} free"
+
+
+def offers_like(words: str) -> ClassQuerySet:
+    """Give the offers in which every word is found."""
+    rows = ClassRecord.objects.all()
+    for word in words.split()[:5]:
+        found = Q(name__icontains=word) | Q(display_name__icontains=word) | Q(model__icontains=word)
+        rows = rows.filter(found | Q(vendor__icontains=word) | Q(resource_name__icontains=word))
+    return rows
+
+
+def offer_rows(records: Iterable[ClassRecord]) -> list[OfferRow]:
+    """Make the rows, with one query for all stock."""
+    records = list(records)
+    stock = {
+        row.class_name: row
+        for row in ClassStock.objects.filter(class_name__in=[record.name for record in records])
+    }
+    is_known = not freshness().is_stale
+    return [_row(record, stock.get(record.name), is_known) for record in records]
+
+
+def _row(record: ClassRecord, stock: ClassStock | None, is_known: bool) -> OfferRow:
+    counted = stock if is_known else None
+    limits = [limit for limit in (record.max_free_per_node, record.max_count) if limit is not None]
+    return OfferRow(
+        name=record.name,
+        title=record.title,
+        facts=facts_of(record),
+        resource=record.resource_name,
+        state=state_of(free=record.free, is_served=record.is_served, is_known=is_known).pill,
+        bar=stock_bar(counted) if counted else None,
+        units=counted.units if counted else None,
+        out_of_service=counted.out_of_service if counted else None,
+        held=counted.held - counted.in_use if counted else None,
+        in_use=counted.in_use if counted else None,
+        foreign=counted.foreign if counted else None,
+        free=record.free if is_known else None,
+        biggest=min(limits) if is_known and record.max_free_per_node is not None else None,
+        edit_url=reverse("offer-edit", args=[record.name]),
+        delete_url=reverse("offer-delete", args=[record.name]),
+    )

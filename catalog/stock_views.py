@@ -1,0 +1,60 @@
+"""The hoster's pages of stock: overview, nodes."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from catalog.feeds import feeds
+from catalog.node_page import node_page
+from catalog.node_rows import NODE_COLUMNS, node_rows, nodes_like
+from catalog.offer_rows import offer_rows
+from catalog.problems import problems
+from portal.access import hoster_required
+from portal.http import PortalRequest, is_fragment
+from portal.listing import list_page
+from portal.models import ClassRecord, NodeRecord
+
+NODE_STATES = (("ready", "Ready"), ("cordoned", "Cordoned"), ("not-ready", "Not ready"))
+
+
+@require_safe
+@hoster_required
+def overview(request: PortalRequest) -> HttpResponse:
+    """Stock of every offer, what to look at, how fresh the feeds are."""
+    shown = {
+        "rows": offer_rows(ClassRecord.objects.offered()),
+        "problems": problems(),
+        "feeds": feeds(),
+    }
+    template = "catalog/overview.html#live" if is_fragment(request) else "catalog/overview.html"
+    return render(request, template, shown)
+
+
+@require_safe
+@hoster_required
+def nodes(request: PortalRequest) -> HttpResponse:
+    """List the nodes."""
+    words, state = request.GET.get("q", "").strip()[:100], request.GET.get("state", "")
+    page = list_page(request, nodes_like(words, state), columns=NODE_COLUMNS, sort="name", unique=("name",))
+    shown = {
+        "page": page,
+        "rows": node_rows(page.rows),
+        "words": words,
+        "state": state,
+        "states": NODE_STATES,
+    }
+    template = "catalog/nodes.html#rows" if is_fragment(request) else "catalog/nodes.html"
+    return render(request, template, shown)
+
+
+@require_safe
+@hoster_required
+def node(request: PortalRequest, name: str) -> HttpResponse:
+    """Show one node."""
+    record = NodeRecord.objects.filter(name=name).first()
+    if record is None:
+        raise Http404("no such node")
+    template = "catalog/node.html#live" if is_fragment(request) else "catalog/node.html"
+    return render(request, template, node_page(record))

@@ -1,0 +1,204 @@
+"""The tenant's pages of ordering and holding."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from claims.budget import budget_of
+from claims.budget_words import budget_words
+from claims.hold_page import hold_page
+from claims.hold_rows import ALL_COLUMNS, COLUMNS, hold_rows, narrowed, totals
+from claims.models import OrderEvent
+from claims.order_form import OrderForm
+from claims.order_page import first_form, offers_in_order, page_of, verdict_of
+from claims.orders import NameTaken, OrderRefused
+from claims.services import place_order
+from claims.services import release as release_claim
+from claims.timeline import HISTORY_COLUMNS, event_lines
+from gpu.conditions import Phase
+from kube.errors import KubeError
+from portal.access import Right, hoster_required, tenant_required
+from portal.cluster import gateway_for
+from portal.current_tenant import remember_tenant
+from portal.errors import from_kube_error, refused
+from portal.http import PortalRequest, is_fragment
+from portal.listing import list_page
+from portal.models import ClaimRecord, ClassRecord
+
+NAME_TAKEN = "You have a hold of this name already. Choose another."
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@tenant_required(Right.USE)
+def order(request: PortalRequest, ns: str) -> HttpResponse:
+    """Show the order form, filled in; place the order."""
+    remember_tenant(request, ns)
+    if request.method == "POST":
+        return _place(request, ns, OrderForm(request.POST))
+    offers = offers_in_order()
+    form = first_form(request.GET.dict(), offers)
+    return render(request, "claims/order.html", page_of(request, request.access, ns, form, offers=offers))
+
+
+def _place(request: PortalRequest, ns: str, form: OrderForm) -> HttpResponse:
+    """Place a valid order; else show the form again with everything that was typed."""
+    problem = None
+    status = 422
+    if form.is_valid() and request.POST.get("act") != "check":
+        try:
+            placed = place_order(access=request.access, gateway=gateway_for(request.user), spec=form.spec(ns))
+        except OrderRefused as error:
+            problem = refused(error.refusals, retry_after_seconds=error.retry_after_seconds)
+        except NameTaken:
+            form.add_error("name", NAME_TAKEN)
+            status = 409
+        except KubeError as error:
+            problem = from_kube_error(error)
+        else:
+            claim = placed.claim
+            messages.success(
+                request, f"Ordered {claim.spec.count} × {claim.spec.class_name} as {claim.metadata.name}."
+            )
+            for warning in placed.warnings:
+                messages.warning(request, f"The cluster warns: {warning}")
+            return redirect("holds", ns)
+    elif form.is_valid():
+        status = 200
+    page = page_of(request, request.access, ns, form, problem=problem)
+    return render(request, "claims/order.html", page, status=problem.status if problem else status)
+
+
+@require_safe
+@tenant_required(Right.USE)
+def order_verdict(request: PortalRequest, ns: str) -> HttpResponse:
+    """The verdict panel for what is typed at the moment."""
+    form = OrderForm(request.GET)
+    chosen = ClassRecord.objects.offered().filter(name=form["class_name"].value() or "").first()
+    shown = verdict_of(request, request.access, ns, form, chosen)
+    return render(request, "claims/order.html#verdict", {"tenant": ns, "is_fragment": True, **shown})
+
+
+@require_safe
+@tenant_required(Right.VIEW)
+def holds(request: PortalRequest, ns: str) -> HttpResponse:
+    """List what this tenant holds."""
+    remember_tenant(request, ns)
+    words, phase = request.GET.get("q", "").strip()[:100], request.GET.get("phase", "")
+    mine = ClaimRecord.objects.visible_to(request.access).in_tenant(ns)
+    found = narrowed(mine, words=words, phase=phase)
+    page = list_page(request, found, columns=COLUMNS, sort="name", unique=("name",))
+    can_order = request.access.can_order(ns)
+    shown = {
+        "tenant": ns,
+        "page": page,
+        "rows": hold_rows(page.rows, can_release=can_order),
+        "totals": totals(mine),
+        "words": words,
+        "phase": phase,
+        "phases": list(Phase),
+        "can_order": can_order,
+    }
+    template = "claims/holds.html#rows" if is_fragment(request) else "claims/holds.html"
+    return render(request, template, shown)
+
+
+@require_safe
+@hoster_required
+def all_holds(request: PortalRequest) -> HttpResponse:
+    """List what all tenants hold, for the hoster."""
+    words, phase = request.GET.get("q", "").strip()[:100], request.GET.get("phase", "")
+    everyones = ClaimRecord.objects.visible_to(request.access)
+    found = narrowed(everyones, words=words, phase=phase, sees_nodes=True)
+    page = list_page(request, found, columns=ALL_COLUMNS, sort="namespace", unique=("namespace", "name"))
+    shown = {
+        "page": page,
+        "rows": hold_rows(page.rows, can_release=True, sees_nodes=True),
+        "totals": totals(everyones),
+        "words": words,
+        "phase": phase,
+        "phases": list(Phase),
+    }
+    template = "claims/all_holds.html#rows" if is_fragment(request) else "claims/all_holds.html"
+    return render(request, template, shown)
+
+
+def _claim_or_404(request: PortalRequest, ns: str, name: str) -> ClaimRecord:
+    record = ClaimRecord.objects.visible_to(request.access).in_tenant(ns).filter(name=name).first()
+    if record is None:
+        raise Http404("no such hold")
+    return record
+
+
+@require_safe
+@tenant_required(Right.VIEW)
+def hold(request: PortalRequest, ns: str, name: str) -> HttpResponse:
+    """Show one hold."""
+    shown = hold_page(request.access, _claim_or_404(request, ns, name))
+    template = "claims/hold.html#live" if is_fragment(request) else "claims/hold.html"
+    return render(request, template, shown)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@tenant_required(Right.USE)
+def release(request: PortalRequest, ns: str, name: str) -> HttpResponse:
+    """Ask before releasing; release what the person was looking at."""
+    if request.method == "POST":
+        return _release(request, ns, name)
+    record = _claim_or_404(request, ns, name)
+    template = "claims/release.html#question" if is_fragment(request) else "claims/release.html"
+    return render(request, template, {"tenant": ns, "record": record, "title": _title(record)})
+
+
+def _release(request: PortalRequest, ns: str, name: str) -> HttpResponse:
+    try:
+        released = release_claim(
+            access=request.access,
+            gateway=gateway_for(request.user),
+            namespace=ns,
+            name=name,
+            uid=request.POST.get("uid") or None,
+        )
+    except KubeError as error:
+        problem = from_kube_error(error)
+        record = ClaimRecord.objects.in_tenant(ns).filter(name=name).first()
+        shown = {"tenant": ns, "record": record, "title": name, "problem": problem}
+        return render(request, "claims/release.html", shown, status=problem.status)
+    if released.claim is None:
+        messages.success(request, f"Released {name}.")
+    else:
+        messages.success(request, f"Releasing {name}: it is free as soon as its VM has stopped.")
+    return redirect("holds", ns)
+
+
+def _title(record: ClaimRecord) -> str:
+    offer = ClassRecord.objects.filter(name=record.class_name).first()
+    return offer.title if offer else record.class_name
+
+
+@require_safe
+@tenant_required(Right.VIEW)
+def budget(request: PortalRequest, ns: str) -> HttpResponse:
+    """Show what this tenant may hold, and holds."""
+    remember_tenant(request, ns)
+    shown = {"tenant": ns, "lines": budget_words(budget_of(ns), ns)}
+    template = "claims/budget.html#lines" if is_fragment(request) else "claims/budget.html"
+    return render(request, template, shown)
+
+
+@require_safe
+@tenant_required(Right.VIEW)
+def history(request: PortalRequest, ns: str) -> HttpResponse:
+    """Show every event of this tenant's orders, refused ones included."""
+    remember_tenant(request, ns)
+    events = OrderEvent.objects.in_namespaces([ns])
+    words = request.GET.get("q", "").strip()[:100]
+    if words:
+        events = events.filter(claim_name__icontains=words)
+    page = list_page(request, events, columns=HISTORY_COLUMNS, sort="-at", unique=("-id",))
+    lines = event_lines(page.rows, sees_nodes=request.access.is_hoster)
+    return render(
+        request, "claims/history.html", {"tenant": ns, "page": page, "lines": lines, "words": words}
+    )

@@ -1,0 +1,102 @@
+"""A page of a table: sorted by a column, keyset pages, the address holding filter and order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, QueryDict
+
+from portal.api.paging import page_request, rows_after, token_after
+from portal.api.problems import BadParameter
+
+PAGE_ROWS: Final = 100
+
+M = TypeVar("M", bound=Model)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column. ``field`` is what it sorts by, "" for a column that does not sort; no null may stand in it."""
+
+    label: str
+    field: str = ""
+    css: str = ""
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of one column. ``direction`` is aria-sort's word, "" when not sorted by it."""
+
+    label: str
+    css: str
+    url: str
+    direction: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListPage(Generic[M]):
+    """The rows of one page and the ways on. Empty addresses lead nowhere."""
+
+    rows: Sequence[M]
+    heads: tuple[Head, ...]
+    first_url: str
+    next_url: str
+    sort: str
+
+
+def list_page(
+    request: HttpRequest,
+    rows: QuerySet[M, Any],
+    *,
+    columns: Sequence[Column],
+    sort: str,
+    unique: Sequence[str],
+    limit: int = PAGE_ROWS,
+) -> ListPage[M]:
+    """Give one page. ``sort`` is the order without a wish; ``unique`` are the fields that tell rows apart."""
+    query = request.GET
+    wished = query.get("sort", sort)
+    if wished.removeprefix("-") not in {column.field for column in columns if column.field}:
+        wished = sort
+    keys = (wished, *(name for name in unique if name != wished.removeprefix("-")))
+    try:
+        page = rows_after(rows, keys, page_request({"continue": query.get("after", "")}).after)
+    except BadParameter:
+        page = rows_after(rows, keys, ())
+    found = list(page[: limit + 1])
+    shown = found[:limit]
+    next_url = ""
+    if len(found) > limit:
+        last = [getattr(shown[-1], key.removeprefix("-")) for key in keys]
+        next_url = _address(query, after=token_after(last))
+    return ListPage(
+        rows=shown,
+        heads=tuple(_head(query, column, wished) for column in columns),
+        first_url=_address(query, after="") if query.get("after") else "",
+        next_url=next_url,
+        sort=wished if wished != sort else "",
+    )
+
+
+def _head(query: QueryDict, column: Column, wished: str) -> Head:
+    if not column.field:
+        return Head(column.label, column.css, "", "")
+    is_sorted = wished.removeprefix("-") == column.field
+    is_down = wished.startswith("-")
+    direction = ("descending" if is_down else "ascending") if is_sorted else ""
+    target = f"-{column.field}" if is_sorted and not is_down else column.field
+    return Head(column.label, column.css, _address(query, sort=target, after=""), direction)
+
+
+def _address(query: QueryDict, **changes: str) -> str:
+    """Give the same address with some parameters changed; "" removes one."""
+    changed = query.copy()
+    for name, value in changes.items():
+        if value:
+            changed[name] = value
+        else:
+            changed.pop(name, None)
+    return f"?{changed.urlencode()}"

@@ -1,0 +1,1 @@
+"""Tags of every page: icons, pills, times, the frame."""

@@ -1,0 +1,40 @@
+"""Relative times, with the absolute time beside them. static/js/times.js keeps them counting with the same words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+register = template.Library()
+
+
+def words(age: timedelta) -> str:
+    """Say how long ago. A time in the future (clocks differ) is "just now"."""
+    seconds = int(age.total_seconds())
+    if seconds < 5:
+        return "just now"
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min"
+    if seconds < 86400:
+        return f"{seconds // 3600} h"
+    return f"{seconds // 86400} d"
+
+
+@register.simple_tag
+def ago(at: datetime | None) -> SafeString:
+    """Show a time as its age; the title carries it in full."""
+    if at is None:
+        return mark_safe("–")
+    at = at.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" title="{} UTC" data-ago>{}</time>',
+        f"{at:%Y-%m-%dT%H:%M:%SZ}",
+        f"{at:%Y-%m-%d %H:%M:%S}",
+        words(timezone.now() - at),
+    )

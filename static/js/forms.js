@@ -1,0 +1,37 @@
+// Forms: one submit per click, a fresh CSRF token after a new login in another tab, copying, filters that apply themselves.
+(() => {
+  const token = () => (document.cookie.match(/(?:^|; )gpu_portal_csrf=([^;]+)/) || [])[1];
+
+  document.addEventListener(
+    "submit",
+    (event) => {
+      const hidden = event.target.querySelector("[name=csrfmiddlewaretoken]");
+      if (hidden && token()) hidden.value = token();
+      if (!event.target.hasAttribute("data-once")) return;
+      if (event.target.dataset.sent) {
+        event.preventDefault();
+        return;
+      }
+      event.target.dataset.sent = "yes";
+      setTimeout(() => delete event.target.dataset.sent, 10000);
+    },
+    true,
+  );
+
+  // Back to a page from memory: its buttons work again.
+  addEventListener("pageshow", () => {
+    for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+  });
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copies]");
+    if (!button) return;
+    const text = document.getElementById(button.dataset.copies).textContent;
+    await navigator.clipboard.writeText(text.trim());
+    const label = button.querySelector("span") || button;
+    const was = label.textContent;
+    label.textContent = "Copied";
+    document.getElementById("announce").textContent = "Copied";
+    setTimeout(() => (label.textContent = was), 1500);
+  });
+})();

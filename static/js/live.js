@@ -1,0 +1,97 @@
+// Live pages. The stream carries nudges only; each fragment refetches itself. Where the stream is silent, the page asks by itself.
+(() => {
+  const POLL_MS = 15000;
+  const GRACE_MS = 5000;
+  let streamOpen = false;
+  let lostAt = Date.now();
+  const said = new Map();
+
+  const refresh = () => htmx.trigger(document.body, "refresh");
+
+  function announce(text) {
+    const line = document.getElementById("announce");
+    if (line && text) line.textContent = text;
+  }
+
+  function showStream() {
+    const lost = !streamOpen && document.body.hasAttribute("sse-connect") && Date.now() - lostAt > GRACE_MS;
+    const banner = document.getElementById("stream-lost");
+    if (!banner || banner.hidden === !lost) return;
+    banner.hidden = !lost;
+    announce(lost ? "Live updates are interrupted." : "Live updates are back.");
+  }
+
+  document.addEventListener("htmx:sseOpen", () => {
+    if (!streamOpen && performance.now() > GRACE_MS) refresh();
+    streamOpen = true;
+    showStream();
+  });
+
+  for (const name of ["htmx:sseError", "htmx:sseClose"]) {
+    document.addEventListener(name, () => {
+      if (streamOpen) lostAt = Date.now();
+      streamOpen = false;
+    });
+  }
+
+  setInterval(() => {
+    showStream();
+    if (!streamOpen && !document.hidden) refresh();
+  }, POLL_MS);
+  setInterval(showStream, 1000);
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden && !streamOpen) refresh();
+  });
+
+  // What changed is marked for a second and said once. Cells are known by data-cell, rows and cards by data-say.
+  function remember(root) {
+    const cells = new Map();
+    for (const cell of root.querySelectorAll("[data-cell]")) cells.set(cell.dataset.cell, cell.dataset.value ?? cell.textContent);
+    return cells;
+  }
+
+  let before = new Map();
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    before = remember(document);
+    // A refusal is an answer to show, not an error to hide.
+    if ([409, 422].includes(event.detail.xhr.status)) {
+      event.detail.shouldSwap = true;
+      event.detail.isError = false;
+    }
+  });
+
+  document.addEventListener("htmx:afterSwap", () => {
+    for (const cell of document.querySelectorAll("[data-cell]")) {
+      const was = before.get(cell.dataset.cell);
+      if (was !== undefined && was !== (cell.dataset.value ?? cell.textContent)) cell.classList.add("changed");
+    }
+    const news = [];
+    for (const item of document.querySelectorAll("[data-say]")) {
+      const was = said.get(item.id);
+      if (was !== undefined && was !== item.dataset.say) news.push(item.dataset.say);
+      said.set(item.id, item.dataset.say);
+    }
+    announce(news.slice(0, 3).join(". "));
+  });
+
+  document.addEventListener("animationend", (event) => event.target.classList.remove("changed"));
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const item of document.querySelectorAll("[data-say]")) said.set(item.id, item.dataset.say);
+  });
+
+  // A fragment that is refused answers in one line. Say it where the person is, keep what is typed.
+  document.addEventListener("htmx:responseError", (event) => {
+    const { xhr, requestConfig } = event.detail;
+    const banner = document.getElementById("trouble");
+    const isPlain = (xhr.getResponseHeader("Content-Type") || "").startsWith("text/plain");
+    const asked = requestConfig && requestConfig.triggeringEvent && requestConfig.triggeringEvent.isTrusted;
+    if (!banner || (!asked && xhr.status >= 500)) return;
+    banner.querySelector("span").textContent = isPlain ? xhr.responseText : "This did not work. Reload the page and try again.";
+    banner.hidden = false;
+  });
+
+  document.addEventListener("htmx:afterSwap", () => {
+    const banner = document.getElementById("trouble");
+    if (banner) banner.hidden = true;
+  });
+})();
