@@ -154,7 +154,7 @@ def test_a_lost_watch_is_not_live_until_it_has_listed_again() -> None:
     writer = a_writer()
     assert freshness(now=NOW).is_live
 
-    lost = Event(EventType.DISCONNECTED, error=Unavailable("no answer"))
+    lost: Event[Any] = Event(EventType.DISCONNECTED, error=Unavailable("no answer"))
     writer.write([(GPU_CLAIMS, lost)], at=NOW)
     assert not freshness(now=NOW).is_live
     assert freshness("gpuclasses", now=NOW).is_live
@@ -165,7 +165,7 @@ def test_a_lost_watch_is_not_live_until_it_has_listed_again() -> None:
 
 def test_a_word_from_the_server_keeps_the_feed_fresh_at_most_once_a_second() -> None:
     writer = a_writer()
-    alive = (GPU_CLAIMS, Event(EventType.ALIVE, resource_version="9"))
+    alive: tuple[AnyKind, Event[Any]] = (GPU_CLAIMS, Event(EventType.ALIVE, resource_version="9"))
 
     writer.write([alive], at=NOW + timedelta(milliseconds=300))
     assert FeedState.objects.get(kind="gpuclaims").synced_at == NOW
@@ -176,7 +176,7 @@ def test_a_word_from_the_server_keeps_the_feed_fresh_at_most_once_a_second() -> 
 
 def test_an_object_that_cannot_be_read_changes_nothing() -> None:
     writer = a_writer(*world())
-    odd = Event(EventType.UNREADABLE, None, b"{}", "80", "tenant-acme", "one", "u")
+    odd: Event[Any] = Event(EventType.UNREADABLE, None, b"{}", "80", "tenant-acme", "one", "u")
 
     writer.write([(GPU_CLAIMS, odd)], at=NOW)
 

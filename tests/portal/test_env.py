@@ -29,7 +29,7 @@ def test_a_flag_is_read(monkeypatch: pytest.MonkeyPatch, text: str, value: bool)
 def test_what_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch, read: object) -> None:
     monkeypatch.setenv("X", "maybe")
 
-    with pytest.raises(ImproperlyConfigured, match="X must be .*'maybe'"):
+    with pytest.raises(ImproperlyConfigured, match=r"X must be .*'maybe'"):
         read()  # type: ignore[operator]  # a parametrised callable
 
 

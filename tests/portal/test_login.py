@@ -23,10 +23,6 @@ def demo(settings: Settings) -> None:
     call_command("demo_users", verbosity=0)
 
 
-def sign_in(client: Client, username: str, password: str = "demo", **extra: str) -> object:
-    return client.post("/login/", {"username": username, "password": password, **extra})
-
-
 def test_the_demo_users_have_the_groups_of_the_demo(demo: None) -> None:
     groups = {user.username: user.group_names for user in User.objects.all()}
 
