@@ -25,7 +25,7 @@ from kube.kinds import GPU_CLASSES, GPU_NODES, NAMESPACES, NODES, PODS, RESOURCE
 from kube.watching import Event, EventType
 
 QUOTA_INTERVAL_SECONDS: Final = 0.25
-LINE_INTERVAL: Final = timedelta(seconds=5)
+SLOW_INTERVAL: Final = timedelta(seconds=5)
 
 
 class Rounds:
@@ -45,7 +45,7 @@ class Rounds:
         self._outages = Outages(grace_seconds=timings.node_grace_seconds)
         self._refusals = RefusalMemory(seconds=timings.refusal_seconds)
         self._found: list[Pod] = []  # pods that had been refused before the world was complete
-        self._line_looked_at = now()
+        self._slowly_looked_at = now()
         writes = Writes(gateway, world)
         self._binder = Binder(writes, world, self._outages, now=now, look_at=self._look_at_claim)
         self._claims: Lanes[Key] = Lanes("claims", self._binder.look, tasks=tasks)
@@ -112,10 +112,13 @@ class Rounds:
             if not keys and name not in self._world.nodes:
                 self._outages.forget(name)
             self._push_claims(keys)
-        if now - self._line_looked_at >= LINE_INTERVAL:  # a refusal may have run out
-            self._line_looked_at = now
-            for key in self._binder.line.waiting():
+        if now - self._slowly_looked_at >= SLOW_INTERVAL:
+            self._slowly_looked_at = now
+            for key in self._binder.line.waiting():  # a refusal may have run out
                 self._claims.push(key)
+            for name, node in self._world.nodes.items():  # room elsewhere may have come up
+                if node.spec.unschedulable:
+                    self._push_claims(self._world.ledger.claims_on(name))
         self.follow_changes()
 
     def _look_at_claim(self, key: Key) -> None:
