@@ -26,7 +26,7 @@ def claims(wire: Wire, namespace: str) -> str:
 
 
 def test_a_list_has_its_kind_and_a_resource_version(wire: Wire, claims: str) -> None:
-    listed = wire.list(GPU_CLAIMS, namespace=claims).json
+    listed = wire.page(GPU_CLAIMS, namespace=claims).json
 
     assert listed["kind"] == "GPUClaimList"
     assert listed["apiVersion"] == "gpu.cozystack.io/v1alpha1"
@@ -35,14 +35,14 @@ def test_a_list_has_its_kind_and_a_resource_version(wire: Wire, claims: str) -> 
 
 
 def test_pages_are_of_one_moment(wire: Wire, claims: str) -> None:
-    first = wire.list(GPU_CLAIMS, namespace=claims, limit="3").json
+    first = wire.page(GPU_CLAIMS, namespace=claims, limit="3").json
     wire.delete(GPU_CLAIMS, "c-5", namespace=claims)
     wire.create(GPU_CLAIMS, a_claim("c-4a"), namespace=claims)
     wire.patch(GPU_CLAIMS, "c-6", {"metadata": {"labels": {"late": "yes"}}}, namespace=claims)
 
     pages = [first]
     while token := pages[-1]["metadata"].get("continue"):
-        pages.append(wire.list(GPU_CLAIMS, namespace=claims, limit="3", **{"continue": token}).json)
+        pages.append(wire.page(GPU_CLAIMS, namespace=claims, limit="3", **{"continue": token}).json)
 
     items = [item for page in pages for item in page["items"]]
     assert [item["metadata"]["name"] for item in items] == NAMES
@@ -52,7 +52,7 @@ def test_pages_are_of_one_moment(wire: Wire, claims: str) -> None:
 
 
 def test_a_broken_continue_token_is_a_bad_request(wire: Wire, claims: str) -> None:
-    answer = wire.list(GPU_CLAIMS, namespace=claims, limit="3", **{"continue": "%%%"})
+    answer = wire.page(GPU_CLAIMS, namespace=claims, limit="3", **{"continue": "%%%"})
 
     assert answer.code == 400
 
@@ -74,7 +74,7 @@ def test_labels_select(wire: Wire, claims: str, selector: str, wanted: list[int]
 
 
 def test_a_label_selector_that_is_none_is_a_bad_request(wire: Wire, claims: str) -> None:
-    assert wire.list(GPU_CLAIMS, namespace=claims, labelSelector="a in (").code == 400
+    assert wire.page(GPU_CLAIMS, namespace=claims, labelSelector="a in (").code == 400
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_fields_select(wire: Wire, claims: str, selector: str, wanted: list[int]
 
 
 def test_only_declared_fields_select(wire: Wire, claims: str) -> None:
-    refused = wire.list(GPU_CLAIMS, namespace=claims, fieldSelector="spec.count=1")
+    refused = wire.page(GPU_CLAIMS, namespace=claims, fieldSelector="spec.count=1")
 
     assert refused.code == 400
     assert "field label not supported" in refused.json["message"]
@@ -112,7 +112,7 @@ def test_pods_are_selected_by_node_and_phase(wire: Wire, namespace: str) -> None
 
 
 def test_all_namespaces_are_listed_together(wire: Wire, claims: str) -> None:
-    everything = wire.list(GPU_CLAIMS).json["items"]
+    everything = wire.page(GPU_CLAIMS).json["items"]
 
     mine = [item["metadata"]["name"] for item in everything if item["metadata"]["namespace"] == claims]
     assert mine == NAMES
@@ -139,7 +139,7 @@ def test_a_table_has_the_printer_columns_of_the_crd(wire: Wire, claims: str) -> 
     }
     wire.patch(GPU_CLAIMS, "c-0", {"status": bound}, namespace=claims, subresource="status")
 
-    table = wire.list(GPU_CLAIMS, namespace=claims, accept=accept).json
+    table = wire.page(GPU_CLAIMS, namespace=claims, accept=accept).json
 
     assert table["kind"] == "Table"
     columns = [(column["name"], column["type"]) for column in table["columnDefinitions"]]

@@ -8,7 +8,7 @@ from tests.kube.wire import TABLE, Wire
 
 
 def version_of(wire: Wire, namespace: str) -> str:
-    version: str = wire.list(GPU_CLAIMS, namespace=namespace).json["metadata"]["resourceVersion"]
+    version: str = wire.page(GPU_CLAIMS, namespace=namespace).json["metadata"]["resourceVersion"]
     return version
 
 
@@ -99,10 +99,12 @@ def test_a_watch_ends_at_its_timeout(wire: Wire, namespace: str) -> None:
 
 def test_a_resource_version_from_too_long_ago_is_gone(wire: Wire, namespace: str) -> None:
     with wire.watch(path(namespace), resourceVersion="1") as events:
-        event = events.next() if events.code == 200 else {"type": "ERROR", "object": {"code": events.code}}
+        assert events.code == 200
+        event = events.next()
 
     assert event["type"] == "ERROR"
     assert event["object"]["code"] == 410
+    assert event["object"]["reason"] == "Expired"
 
 
 def test_a_list_can_be_streamed_and_its_end_is_marked(wire: Wire, namespace: str) -> None:

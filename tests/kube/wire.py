@@ -179,10 +179,10 @@ class Wire:
     ) -> Answer:
         return self.send("DELETE", kind.path(namespace=namespace or None, name=name), body, **query)
 
-    def list(self, kind: AnyKind, *, namespace: str = "", **rest: str) -> Answer:
+    def page(self, kind: AnyKind, *, namespace: str = "", **rest: str) -> Answer:
         return self.send("GET", kind.path(namespace=namespace or None), **rest)
 
     def names(self, kind: AnyKind, *, namespace: str = "", **query: str) -> list[str]:
         return [
-            item["metadata"]["name"] for item in self.list(kind, namespace=namespace, **query).json["items"]
+            item["metadata"]["name"] for item in self.page(kind, namespace=namespace, **query).json["items"]
         ]
