@@ -38,7 +38,7 @@ _FOR_ALL: Final = frozenset({"classes"})
 _log = structlog.get_logger(__name__)
 
 
-@dataclass
+@dataclass(eq=False)
 class Listener:
     """One open page. ``tenant`` "" hears of no tenant, unless it is the hoster's and hears of everything."""
 
