@@ -6,8 +6,9 @@ event loop. Raises :mod:`kube.errors` only.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
@@ -110,26 +111,63 @@ class AsyncGateway:
         When the pages expire half-way the list starts again, and then in one piece, which cannot expire.
         """
 
-        async def pages(page_size: int) -> list[Page[T]]:
-            found: list[Page[T]] = []
-            while not found or found[-1].continue_:
-                page = await self.list(
-                    kind,
-                    namespace=namespace,
-                    label_selector=label_selector,
-                    field_selector=field_selector,
-                    limit=page_size,
-                    continue_=found[-1].continue_ if found else None,
-                )
-                found.append(page)
-            return found
-
         for page_size in (limit, 0, 0):
             try:
-                return listing_of(await pages(page_size))
+                return await self._whole(kind, namespace, label_selector, field_selector, page_size)
             except Gone:
                 logger.info("The list of %s expired between two pages and starts again", kind.plural)
-        return listing_of(await pages(0))
+        return await self._whole(kind, namespace, label_selector, field_selector, 0)
+
+    async def pages(
+        self,
+        kind: Kind[T],
+        *,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+        limit: int = 500,
+    ) -> AsyncGenerator[Page[T], None]:
+        """Yield the pages of one list; the next is asked for while the caller works on the last. Raise Gone when they expire."""
+
+        def page(continue_: str | None) -> Coroutine[None, None, Page[T]]:
+            return self.list(
+                kind,
+                namespace=namespace,
+                label_selector=label_selector,
+                field_selector=field_selector,
+                limit=limit,
+                continue_=continue_,
+            )
+
+        current = await page(None)
+        while current.continue_:
+            ahead = asyncio.create_task(page(current.continue_))
+            try:
+                await asyncio.sleep(0)  # lets the request leave
+                yield current
+                current = await ahead
+            finally:
+                ahead.cancel()
+                await asyncio.gather(ahead, return_exceptions=True)
+        yield current
+
+    async def _whole(
+        self,
+        kind: Kind[T],
+        namespace: str | None,
+        label_selector: str | None,
+        field_selector: str | None,
+        limit: int,
+    ) -> Listing[T]:
+        pages = self.pages(
+            kind,
+            namespace=namespace,
+            label_selector=label_selector,
+            field_selector=field_selector,
+            limit=limit,
+        )
+        async with aclosing(pages):
+            return listing_of([page async for page in pages])
 
     async def lines(
         self,

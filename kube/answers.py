@@ -33,14 +33,14 @@ class Read(Generic[T]):
     warnings: tuple[str, ...] = ()
 
 
-class Item(Struct, Generic[T], frozen=True):
+class Item(Struct, Generic[T], frozen=True, gc=False):
     """One object of a list."""
 
     object: T
     raw: bytes
 
 
-class UnreadableItem(Struct, frozen=True):
+class UnreadableItem(Struct, frozen=True, gc=False):
     """One object of a list that its model cannot decode. The names are "" where even they cannot be read."""
 
     raw: bytes

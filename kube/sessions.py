@@ -62,16 +62,12 @@ class Sessions:
         self, call: Call, identity: Identity, *, quiet_seconds: float
     ) -> AsyncGenerator[bytes, None]:
         """Yield whole lines of a streamed answer. Raise the answer's error, or Unavailable when the stream breaks."""
-        authorization = self._config.credentials.authorization() if identity.is_own else None
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=self._connect_seconds, sock_read=quiet_seconds
         )
-        session = self._session("streams" if identity.is_own else "foreign streams")
         try:
-            async with self._request(session, call, identity, authorization, timeout) as response:
+            async with await self._open_stream(call, identity, timeout) as response:
                 if response.status != 200:
-                    if response.status == 401 and identity.is_own:
-                        self._config.credentials.reload()
                     raise error_from_answer(
                         response.status,
                         await response.read(),
@@ -91,6 +87,23 @@ class Sessions:
                     raise Unavailable(f"the stream from {self._config.server} ended inside an event")
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise error_without_answer(error, server=self._config.server) from error
+
+    async def _open_stream(
+        self, call: Call, identity: Identity, timeout: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        if not identity.is_own:
+            return await self._request(self._session("foreign streams"), call, identity, None, timeout)
+        session = self._session("streams")
+        authorization = self._config.credentials.authorization()
+        response = await self._request(session, call, identity, authorization, timeout)
+        if response.status != 401:
+            return response
+        self._config.credentials.reload()
+        renewed = self._config.credentials.authorization()
+        if renewed == authorization:
+            return response
+        response.close()
+        return await self._request(session, call, identity, renewed, timeout)
 
     async def aclose(self) -> None:
         sessions = list(self._open.values())

@@ -199,26 +199,24 @@ async def _list(state: _Watch[T]) -> AsyncGenerator[Event[T], None]:
 async def _list_pages(state: _Watch[T], page_size: int) -> AsyncGenerator[Event[T], None]:
     seen: set[tuple[str, str]] = set()
     version = ""
-    continue_: str | None = None
-    while continue_ != "":
-        page = await state.gateway.list(
-            state.kind,
-            namespace=state.namespace,
-            label_selector=state.label_selector,
-            field_selector=state.field_selector,
-            limit=page_size,
-            continue_=continue_,
-        )
-        version = version or page.resource_version
-        for item in page.items:
-            metadata = metadata_of(item.object)
-            seen.add((metadata.namespace, metadata.name))
-            for event in _arrived(state, metadata, item.object, item.raw):
-                yield event
-        for unreadable in page.unreadable:
-            seen.add((unreadable.namespace, unreadable.name))
-            yield _unreadable(state, unreadable)
-        continue_ = page.continue_
+    pages = state.gateway.pages(
+        state.kind,
+        namespace=state.namespace,
+        label_selector=state.label_selector,
+        field_selector=state.field_selector,
+        limit=page_size,
+    )
+    async with aclosing(pages):
+        async for page in pages:
+            version = version or page.resource_version
+            for item in page.items:
+                metadata = metadata_of(item.object)
+                seen.add((metadata.namespace, metadata.name))
+                for event in _arrived(state, metadata, item.object, item.raw):
+                    yield event
+            for unreadable in page.unreadable:
+                seen.add((unreadable.namespace, unreadable.name))
+                yield _unreadable(state, unreadable)
     for key in [key for key in state.known if key not in seen]:
         uid = state.known.pop(key)
         yield Event(EventType.DELETED, namespace=key[0], name=key[1], uid=uid, resource_version=version)
