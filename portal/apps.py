@@ -16,5 +16,4 @@ class PortalConfig(AppConfig):
         from portal import celery, logs
 
         celery.app.set_default()
-        if settings.CONFIGURES_LOGS:
-            logs.configure(as_json=settings.LOG_JSON, level=settings.LOG_LEVEL)
+        logs.configure(as_json=settings.LOG_JSON, level=settings.LOG_LEVEL)

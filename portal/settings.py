@@ -259,8 +259,6 @@ CELERY_BEAT_SCHEDULE = {
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 
 LOGGING_CONFIG = None
-# Tests and commands that print for people set this to 0.
-CONFIGURES_LOGS = env.flag("CONFIGURES_LOGS", default=True)
 # Lines of JSON for machines, or coloured text for people.
 LOG_JSON = env.flag("LOG_JSON", default=not (DEBUG or DEMO))
 LOG_LEVEL = env.choice("LOG_LEVEL", "INFO", among=("DEBUG", "INFO", "WARNING", "ERROR"))

@@ -1,0 +1,169 @@
+"""The portal's own processes for tests: a dev server, a Redis, a database of their own, and each process as production runs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import dj_database_url
+import msgspec
+import psycopg
+from django.db import connections
+from django.db.models import Model, QuerySet
+
+from kube import config
+from kube.gateway import Gateway
+from kube.kinds import AnyKind
+from tests.fixtures.redis import RunningRedis
+from tests.kube.servers import RunningServer, start_dev_server
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+ALIAS: Final = "portal_processes"
+T = TypeVar("T")
+
+
+def until(look: Callable[[], T], *, what: str, seconds: float = 15.0) -> T:
+    """Look again and again until the answer is true; give it."""
+    deadline = time.monotonic() + seconds
+    while not (answer := look()):
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain until {what}"
+        time.sleep(0.02)
+    return answer
+
+
+@dataclass
+class Portal:
+    """Where everything is. Processes are started by name and may be killed."""
+
+    folder: Path
+    server: RunningServer
+    redis: RunningRedis
+    database_url: str
+    environment: dict[str, str] = field(default_factory=dict)
+    _running: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    @property
+    def gateway(self) -> Gateway:
+        return Gateway.connect(config.load(self.server.kubeconfig))
+
+    def put(self, kind: AnyKind, obj: Any) -> Any:
+        """Create the object with its status; give it as stored."""
+        body = msgspec.to_builtins(obj)
+        for member in ("uid", "resourceVersion", "generation", "creationTimestamp"):
+            body["metadata"].pop(member, None)
+        status, namespace = body.pop("status", None), body["metadata"].get("namespace")
+        read = self.gateway.create(kind, body, namespace=namespace)
+        if status:
+            name = body["metadata"]["name"]
+            read = self.gateway.patch(
+                kind, name, {"status": status}, namespace=namespace, subresource="status"
+            )
+        return read.object
+
+    def rows(self, model: type[Model]) -> QuerySet[Any]:
+        """Read what the processes wrote."""
+        return model._default_manager.using(ALIAS)
+
+    def start(self, name: str, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
+        """Start `python <arguments>` with the portal's settings; its output is in <name>.log."""
+        with (self.folder / f"{name}.log").open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, *arguments],
+                cwd=ROOT,
+                env=self.settings() | environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self._running.append(process)
+        return process
+
+    def mirror(self, **environment: str) -> subprocess.Popen[bytes]:
+        return self.start("mirror", "manage.py", "mirror", **environment)
+
+    def worker(self, **environment: str) -> subprocess.Popen[bytes]:
+        command = ["-m", "celery", "-A", "portal", "worker", "--pool", "threads", "--concurrency", "2"]
+        return self.start("worker", *command, "--without-gossip", "--without-mingle", **environment)
+
+    def beat(self, **environment: str) -> subprocess.Popen[bytes]:
+        schedule = str(self.folder / "beat")
+        command = ["-m", "celery", "-A", "portal", "beat", "--schedule", schedule, "--pidfile="]
+        return self.start("beat", *command, **environment)
+
+    def web(self, **environment: str) -> str:
+        """Start the web process and wait for it; give its address."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        command = ["-m", "uvicorn", "portal.asgi:application", "--port", str(port)]
+        self.start("web", *command, "--timeout-graceful-shutdown", "5", **environment)
+        until(lambda: _answers(port), what="the web process answers")
+        return f"http://127.0.0.1:{port}"
+
+    def settings(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("DJANGO")}
+        return kept | {
+            "DATABASE_URL": self.database_url,
+            "DEMO": "1",
+            "KUBECONFIG": str(self.server.kubeconfig),
+            "REDIS_URL": self.redis.url,
+            "SECRET_KEY": "only-for-tests-and-long-enough-for-the-checks",
+            **self.environment,
+        }
+
+    def log(self, name: str) -> str:
+        return (self.folder / f"{name}.log").read_text()
+
+    def stop(self) -> None:
+        for process in self._running:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        for process in self._running:
+            process.wait(timeout=20)
+
+
+@contextmanager
+def running_portal(folder: Path, *, postgres_url: str | None) -> Iterator[Portal]:
+    """Start the cluster and Redis, and make the database; the processes are for the test to start."""
+    redis = RunningRedis(folder)
+    redis.start()
+    server = start_dev_server(folder / "cluster")
+    portal = Portal(folder, server, redis, _new_database(folder, postgres_url))
+    portal.start("migrate", "manage.py", "migrate", "--noinput").wait(timeout=60)
+    parsed: dict[str, Any] = dict(dj_database_url.parse(portal.database_url))
+    connections.settings[ALIAS] = connections.configure_settings({"default": {}, ALIAS: parsed})[ALIAS]
+    try:
+        yield portal
+    finally:
+        portal.stop()
+        connections[ALIAS].close()
+        del connections[ALIAS]
+        del connections.settings[ALIAS]
+        server.stop()
+        redis.kill()
+
+
+def _new_database(folder: Path, postgres_url: str | None) -> str:
+    if postgres_url is None:
+        return f"sqlite:///{folder / 'portal.sqlite3'}"
+    name = "portal_" + re.sub(r"\W", "_", folder.name)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        connection.execute(f'CREATE DATABASE "{name}"')
+    head, _, query = postgres_url.partition("?")
+    return f"{head.rpartition('/')[0]}/{name}" + (f"?{query}" if query else "")
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
