@@ -126,10 +126,17 @@ def test_an_order_is_placed_after_the_cluster_came_back(live: Live) -> None:
     assert events() == [("ordered", "alice")]
 
 
-def let_go(live: Live, uid: str | None, *, who: str = "alice", **how: str) -> bool:
+def let_go(live: Live, uid: str | None, *, who: str = "alice", resource_version: str | None = None) -> bool:
     """Release ``two``; say whether it is gone."""
     access, gateway = live.acting(who)
-    released = release(access=access, gateway=gateway, namespace="tenant-acme", name="two", uid=uid, **how)
+    released = release(
+        access=access,
+        gateway=gateway,
+        namespace="tenant-acme",
+        name="two",
+        uid=uid,
+        resource_version=resource_version,
+    )
     return released.claim is None
 
 
