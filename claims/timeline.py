@@ -32,7 +32,7 @@ class EventLine:
     at: datetime
     title: str
     words: str
-    username: str
+    who: str
     is_refusal: bool
     claim_name: str
     class_name: str
@@ -53,6 +53,9 @@ _PILLS = {
 }
 
 
+_BY_PEOPLE: Final = frozenset({EventKind.ORDERED, EventKind.REFUSED, EventKind.RELEASED})
+
+
 def event_lines(events: Iterable[OrderEvent], *, sees_nodes: bool) -> list[EventLine]:
     """Word the events, in the order given."""
     return [_line(event, sees_nodes) for event in events]
@@ -67,7 +70,7 @@ def _line(event: OrderEvent, sees_nodes: bool) -> EventLine:
         at=event.at,
         title=str(kind.label),
         words=words,
-        username=event.username,
+        who=event.username or ("outside the portal" if kind in _BY_PEOPLE else "the cluster"),
         is_refusal=kind in {EventKind.REFUSED, EventKind.REFUSED_BY_NODE},
         claim_name=event.claim_name,
         class_name=event.class_name,
