@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -27,25 +27,33 @@ class Cluster(Protocol):
 class RunningController:
     """One controller process. ``log`` is its stderr."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes]
     log: Path
     webhook_url: str = ""
+    _unread: bytes = field(default=b"", repr=False)
 
     def wait_for(self, word: str, *, seconds: float = START_SECONDS) -> str:
         """Wait for the line of stdout that starts with the word ("listening", "ready", "following"); give the rest of it."""
-        assert self.process.stdout is not None
         deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
-            if not select.select([self.process.stdout], [], [], left)[0]:
-                break
-            line = self.process.stdout.readline()
-            if not line:
-                raise AssertionError(
-                    f"the controller ended, code {self.process.wait()}:\n{self.log.read_text()[-4000:]}"
-                )
+        while (line := self._next_line(deadline)) is not None:
             if line.startswith(f"{word} "):
-                return line.removeprefix(f"{word} ").strip()
-        raise AssertionError(f"no {word!r} within {seconds} s:\n{self.log.read_text()[-4000:]}")
+                return line.removeprefix(f"{word} ")
+        raise AssertionError(
+            f"no {word!r} (exit code {self.process.poll()}):\n{self.log.read_text()[-4000:]}"
+        )
+
+    def _next_line(self, deadline: float) -> str | None:
+        assert self.process.stdout is not None
+        while b"\n" not in self._unread:
+            left = max(0.0, deadline - time.monotonic())
+            if not select.select([self.process.stdout], [], [], left)[0]:
+                return None
+            read = os.read(self.process.stdout.fileno(), 4096)
+            if not read:
+                return None
+            self._unread += read
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line.decode().strip()
 
     def stop(self) -> None:
         """End it as a supervisor does, with SIGTERM."""
@@ -91,11 +99,9 @@ def start_controller(
         process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
             stdout=subprocess.PIPE,
             stderr=stderr,
-            text=True,
-            bufsize=1,
+            bufsize=0,
         )
     controller = RunningController(process=process, log=log)
     try:
