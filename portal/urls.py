@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView
 
 from portal import health, login, sync_now
 
@@ -13,7 +12,7 @@ urlpatterns = [
     path("login/", login.sign_in, name="login"),
     path("logout/", login.sign_out, name="logout"),
     path("sync/", sync_now.sync_now, name="sync-now"),
-    path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    path("api/", include("portal.api.urls")),
     path("api/v1/", include("catalog.api_urls")),
     path("api/v1/", include("claims.api_urls")),
     path("", include("catalog.urls")),
