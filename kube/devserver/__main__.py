@@ -30,6 +30,7 @@ from kube.devserver.store import Store
 _HOST: Final = "127.0.0.1"
 _ADMIN: Final = "admin"
 _MASTERS: Final = "system:masters"
+_LAST_ANSWERS_SECONDS: Final = 2.0
 _NAMES: Final = ("127.0.0.1", "localhost", "kubernetes", "kubernetes.default.svc")
 
 
@@ -130,7 +131,6 @@ async def _serve(app: App, listener: socket.socket, files: ServerFiles, ready: s
         ssl_certfile=str(files.certificate),
         ssl_keyfile=str(files.key),
         timeout_keep_alive=120,
-        timeout_graceful_shutdown=2,
         backlog=1024,
     )
     server = uvicorn.Server(config)
@@ -142,6 +142,10 @@ async def _serve(app: App, listener: socket.socket, files: ServerFiles, ready: s
     await asyncio.wait({serving, asyncio.create_task(stop.wait())}, return_when=asyncio.FIRST_COMPLETED)
     server.should_exit = True
     app.watches.end_all()
+    if server.server_state.tasks:
+        await asyncio.wait(server.server_state.tasks, timeout=_LAST_ANSWERS_SECONDS)
+    # Not to be waited for: clients that keep an idle TLS connection and do not answer its end.
+    server.force_exit = True
     await serving
 
 
@@ -159,7 +163,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     accounts = [Account(_ADMIN, (_MASTERS,)), *arguments.user]
     tokens = _issue_tokens(data / "tokens.csv", accounts)
     for account in accounts:
-        name = "kubeconfig" if account.name == _ADMIN else f"kubeconfig-{account.name}"
+        name = "kubeconfig" if account.name == _ADMIN else f"kubeconfig-{account.name.replace(':', '-')}"
         _write_secret(data / name, _kubeconfig(url, files, account.name, tokens[account.name]))
     store = Store(data / "state.sqlite3", history_length=arguments.compaction)
     state = State(store)

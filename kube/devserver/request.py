@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from kube.devserver import protobuf
 from kube.devserver.auth import User
 from kube.devserver.rbac import Action
 from kube.devserver.served import Object
@@ -108,6 +109,8 @@ class Request:
         kind = self.content_type.partition(";")[0].strip()
         if kind in _YAML:
             return self._decode_yaml()
+        if kind == protobuf.MEDIA_TYPE:
+            return protobuf.decode(self.body)
         if kind and kind != _JSON and not kind.endswith("+json"):
             raise unsupported_media_type(kind, "application/json, application/yaml")
         try:

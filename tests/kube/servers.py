@@ -35,8 +35,8 @@ class RunningServer:
         return self.folder / "kubeconfig"
 
     def kubeconfig_of(self, user: str) -> Path:
-        """Of a user named at the start."""
-        return self.folder / f"kubeconfig-{user}"
+        """Of a user named at the start. A colon of the name is a dash in the file's: in KUBECONFIG it parts two files."""
+        return self.folder / f"kubeconfig-{user.replace(':', '-')}"
 
     @property
     def log(self) -> Path:
@@ -50,7 +50,11 @@ class RunningServer:
             self.process = subprocess.Popen(
                 [*command, *self.options], cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True
             )
-        self.url = self._ready_line().removeprefix("ready ").strip()
+        try:
+            self.url = self._ready_line().removeprefix("ready ").strip()
+        except BaseException:
+            self.kill()
+            raise
 
     def _ready_line(self) -> str:
         assert self.process is not None

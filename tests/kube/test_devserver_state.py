@@ -1,0 +1,155 @@
+"""What the dev server keeps over a stop, a kill and a restart, and what it forgets."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from kube.kinds import GPU_CLAIMS, NAMESPACES
+from tests.kube.servers import RunningServer, start_dev_server
+from tests.kube.test_contract import a_claim
+from tests.kube.wire import Wire
+
+ALLOWED_START_SECONDS = 0.5
+
+
+def test_what_was_answered_survives_a_kill(own_dev_server: RunningServer) -> None:
+    wire = Wire.connect(own_dev_server.kubeconfig)
+    created = wire.create(GPU_CLAIMS, a_claim("one"), namespace="default")
+    wire.create(GPU_CLAIMS, a_claim("two"), namespace="default")
+    wire.delete(GPU_CLAIMS, "two", namespace="default")
+    before = wire.page(GPU_CLAIMS).json
+
+    own_dev_server.kill()
+    own_dev_server.start()
+
+    after = wire.page(GPU_CLAIMS).json
+    assert after["items"] == before["items"] == [created.json]
+    assert int(after["metadata"]["resourceVersion"]) >= int(before["metadata"]["resourceVersion"])
+
+
+def test_resource_versions_and_credentials_go_on_after_a_restart(own_dev_server: RunningServer) -> None:
+    wire = Wire.connect(own_dev_server.kubeconfig)
+    first = wire.create(GPU_CLAIMS, a_claim("one"), namespace="default").json
+
+    own_dev_server.restart()
+
+    second = wire.create(GPU_CLAIMS, a_claim("two"), namespace="default").json
+    assert int(second["metadata"]["resourceVersion"]) > int(first["metadata"]["resourceVersion"])
+
+
+def test_a_watch_from_before_a_restart_has_to_list_again(own_dev_server: RunningServer) -> None:
+    wire = Wire.connect(own_dev_server.kubeconfig)
+    version = wire.page(GPU_CLAIMS).json["metadata"]["resourceVersion"]
+    wire.create(GPU_CLAIMS, a_claim("one"), namespace="default")
+
+    own_dev_server.restart()
+
+    with wire.watch(GPU_CLAIMS.path(), resourceVersion=version) as events:
+        assert events.next()["object"]["code"] == 410
+
+
+def test_a_stop_ends_open_watches_and_does_not_wait_for_them(own_dev_server: RunningServer) -> None:
+    wire = Wire.connect(own_dev_server.kubeconfig)
+
+    with wire.watch(NAMESPACES.path()) as events:
+        events.next()
+        began = time.monotonic()
+        own_dev_server.stop()
+        took = time.monotonic() - began
+        rest = list(events)
+
+    assert all(event["type"] == "ADDED" for event in rest)
+    assert took < 2
+
+
+def test_what_is_compacted_is_gone_for_watches_and_for_pages(tmp_path: Path) -> None:
+    with start_dev_server(tmp_path, compaction=4) as server:
+        wire = Wire.connect(server.kubeconfig)
+        for name in ("a", "b", "c"):
+            wire.create(GPU_CLAIMS, a_claim(name), namespace="default")
+        first = wire.page(GPU_CLAIMS, limit="2").json["metadata"]
+        for number in range(10):
+            labels = {"labels": {"n": str(number)}}
+            wire.patch(GPU_CLAIMS, "a", {"metadata": labels}, namespace="default")
+
+        page = wire.page(GPU_CLAIMS, limit="2", **{"continue": first["continue"]})
+        with wire.watch(GPU_CLAIMS.path(), resourceVersion=first["resourceVersion"]) as events:
+            event = events.next()
+
+    assert (page.code, page.json["reason"]) == (410, "Expired")
+    assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+
+
+def test_it_starts_in_half_a_second(own_dev_server: RunningServer) -> None:
+    took = []
+    for _ in range(3):
+        own_dev_server.stop()
+        began = time.monotonic()
+        own_dev_server.start()
+        took.append(time.monotonic() - began)
+
+    assert min(took) < ALLOWED_START_SECONDS
+
+
+def test_a_busy_port_is_a_clear_error(own_dev_server: RunningServer, tmp_path: Path) -> None:
+    port = own_dev_server.url.rpartition(":")[2]
+    second = RunningServer(tmp_path / "second", (), url=own_dev_server.url)
+    second.folder.mkdir()
+
+    try:
+        second.start()
+    except AssertionError as error:
+        said = str(error)
+    else:
+        second.stop()
+        said = ""
+
+    assert f"port {port} cannot be used" in said
+
+
+def test_services_get_tokens_of_their_own(tmp_path: Path) -> None:
+    users = ["portal:gpu-portal", "system:serviceaccount:gpu-system:controller:extra"]
+    with start_dev_server(tmp_path, users=users) as server:
+        portal = Wire.connect(server.kubeconfig_of("portal"))
+        controller = Wire.connect(server.kubeconfig_of("system:serviceaccount:gpu-system:controller"))
+
+        told = [wire.page(GPU_CLAIMS).json["message"] for wire in (portal, controller)]
+
+    assert 'User "portal" cannot list' in told[0]
+    assert 'User "system:serviceaccount:gpu-system:controller" cannot list' in told[1]
+
+
+def test_impersonation_is_limited_to_the_names_of_the_role(tmp_path: Path) -> None:
+    with start_dev_server(tmp_path, users=["portal"]) as server:
+        admin, portal = Wire.connect(server.kubeconfig), Wire.connect(server.kubeconfig_of("portal"))
+        rules = [
+            {"apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"]},
+            {
+                "apiGroups": [""],
+                "resources": ["groups"],
+                "verbs": ["impersonate"],
+                "resourceNames": ["tenant-use"],
+            },
+        ]
+        role = {"metadata": {"name": "portal"}, "rules": rules}
+        api = "/apis/rbac.authorization.k8s.io/v1"
+        admin.send("POST", f"{api}/clusterroles", role)
+        admin.send(
+            "POST",
+            f"{api}/clusterrolebindings",
+            {
+                "metadata": {"name": "portal"},
+                "roleRef": {"kind": "ClusterRole", "name": "portal"},
+                "subjects": [{"kind": "User", "name": "portal"}],
+            },
+        )
+
+        allowed = portal.as_user("alice", ["tenant-use"]).page(GPU_CLAIMS)
+        refused = portal.as_user("alice", ["tenant-use", "system:masters"]).page(GPU_CLAIMS)
+
+    assert 'User "alice" cannot list' in allowed.json["message"]
+    assert refused.json["message"] == (
+        'groups "system:masters" is forbidden: User "portal" cannot impersonate resource "groups" '
+        'in API group "" at the cluster scope'
+    )
