@@ -6,11 +6,12 @@ the claim's node. Of several such pods the oldest covers it. What a pod asks for
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from gpu.corekinds import Container, Pod
+from gpu.corekinds import ContainerResources, Pod
 from gpu.holds import ClaimKey
 from gpu.quantities import parse_units
 from gpu.resources import CLAIMS_ANNOTATION, AttachedTo
@@ -56,13 +57,20 @@ class LivePod:
             and self.owner == other.owner
         )
 
-    def excess_over(self, covered: Iterable[tuple[str | None, int]]) -> dict[str, int]:
-        """Compute what the pod asks for beyond the (resource, units) of the claims it runs with."""
-        left = dict(self.asks)
-        for resource, units in covered:
-            if resource in left:
-                left[resource] -= units
-        return {resource: units for resource, units in left.items() if units > 0}
+    def excess_over_claims(self, resource_of: Mapping[str, str], counted: AbstractSet[str]) -> dict[str, int]:
+        """Compute what the pod asks for beyond the claims it runs with, of the ``counted`` resources.
+
+        ``resource_of`` is by class name.
+        """
+        excess = {}
+        for resource, units in self.asks.items():
+            if resource in counted:
+                for hold in self.covers:
+                    if resource_of.get(hold.class_name) == resource:
+                        units -= hold.units
+                if units > 0:
+                    excess[resource] = units
+        return excess
 
 
 def read_pod(pod: Pod) -> LivePod | None:
@@ -101,41 +109,34 @@ def requested_units(pod: Pod) -> dict[str, int]:
     at_start: dict[str, int] = {}
     for container in spec.init_containers:
         if container.restart_policy == "Always":
-            _add(together, _asked(container))
-            for resource, units in together.items():
-                at_start[resource] = max(at_start.get(resource, 0), units)
+            _add(together, container.resources)
         else:
-            for resource, units in _asked(container).items():
-                at_start[resource] = max(at_start.get(resource, 0), units + together.get(resource, 0))
+            asked = dict(together)
+            _add(asked, container.resources)
+            for resource, units in asked.items():
+                at_start[resource] = max(at_start.get(resource, 0), units)
     for container in spec.containers:
-        _add(together, _asked(container))
+        _add(together, container.resources)
     for resource, units in at_start.items():
         together[resource] = max(together.get(resource, 0), units)
     if spec.overhead:
-        _add(together, _extended(spec.overhead))
+        _add(together, ContainerResources(requests=spec.overhead))
     return together
 
 
-def _asked(container: Container) -> dict[str, int]:
-    resources = container.resources
-    asked = _extended(resources.limits)
-    asked.update(_extended(resources.requests))
-    return asked
-
-
-def _extended(quantities: dict[str, str | int]) -> dict[str, int]:
-    found = {}
-    for resource, value in quantities.items():
+def _add(total: dict[str, int], resources: ContainerResources) -> None:
+    """Add what one container asks for. A limit without a request is one: the API server fills it in."""
+    requests = resources.requests
+    for resource, value in requests.items():
         if "/" in resource:
             units = parse_units(value)
             if units:
-                found[resource] = units
-    return found
-
-
-def _add(total: dict[str, int], more: dict[str, int]) -> None:
-    for resource, units in more.items():
-        total[resource] = total.get(resource, 0) + units
+                total[resource] = total.get(resource, 0) + units
+    for resource, value in resources.limits.items():
+        if resource not in requests and "/" in resource:
+            units = parse_units(value)
+            if units:
+                total[resource] = total.get(resource, 0) + units
 
 
 def _vm_instance(pod: Pod) -> AttachedTo | None:

@@ -59,12 +59,14 @@ class Book:
             self.claims[hold.key] = hold
         else:
             self.reservations[hold.uid] = hold
-        self._of_class.setdefault(hold.class_name, set()).add(hold)
+        hold.is_listed = True
+        _include(self._of_class, hold.class_name, hold)
         if hold.set_name:
-            self._sets.setdefault((hold.namespace, hold.set_name), set()).add(hold)
-        for node in {hold.node, hold.planned} - {None}:
-            assert node is not None  # noqa: S101  # just taken out
-            self._at_node.setdefault(node, set()).add(hold)
+            _include(self._sets, (hold.namespace, hold.set_name), hold)
+        if hold.node is not None:
+            _include(self._at_node, hold.node, hold)
+        if hold.planned is not None:
+            _include(self._at_node, hold.planned, hold)
         self._budgets.charge(hold.namespace, hold.class_name, hold.units)
         self.changed_namespaces.add(hold.namespace)
         self.charge(hold)
@@ -75,84 +77,117 @@ class Book:
             del self.claims[hold.key]
         else:
             del self.reservations[hold.uid]
+        hold.is_listed = False
         self.place(hold, node=None, planned=None)
-        if hold.waits:
-            self._set_waits(hold, False)
-        _discard(self._of_class, hold.class_name, hold)
+        _exclude(self._of_class, hold.class_name, hold)
         if hold.set_name:
-            _discard(self._sets, (hold.namespace, hold.set_name), hold)
+            _exclude(self._sets, (hold.namespace, hold.set_name), hold)
+            self._look_at_set(hold)
         self._budgets.charge(hold.namespace, hold.class_name, -hold.units)
         self.changed_namespaces.add(hold.namespace)
 
     def place(self, hold: Hold, *, node: str | None, planned: str | None) -> None:
         """Move the hold: ``node`` as its status says, ``planned`` as decided here."""
-        before, after = {hold.node, hold.planned}, {node, planned}
-        hold.node, hold.planned = node, planned
-        if before != after:
-            for left in before - after:
-                if left is not None:
-                    _discard(self._at_node, left, hold)
-            for reached in after - before:
-                if reached is not None:
-                    self._at_node.setdefault(reached, set()).add(hold)
+        old_node, old_planned = hold.node, hold.planned
+        if node != old_node or planned != old_planned:
+            hold.node, hold.planned = node, planned
+            if old_node is not None and old_node not in (node, planned):
+                _exclude(self._at_node, old_node, hold)
+            if old_planned is not None and old_planned not in (node, planned):
+                _exclude(self._at_node, old_planned, hold)
+            if node is not None:
+                _include(self._at_node, node, hold)
+            if planned is not None:
+                _include(self._at_node, planned, hold)
+            if hold.set_name:
+                self._look_at_set(hold)
         self.charge(hold)
+
+    def _look_at_set(self, hold: Hold) -> None:
+        """The set may have another node now, or none to wait for any more."""
+        for member in self.in_set(hold.namespace, hold.set_name):
+            if member.waits:
+                self.changed_claims.add(member.key)
 
     def charge(self, hold: Hold) -> None:
         """Bring every charge of the hold in line with where it is and what its class sells now."""
         inventory = self._inventory
-        resource = inventory.resource_of(hold.class_name)
-        wanted = inventory.tally(hold.node, resource) if hold.node and resource else None
-        if wanted is not hold.at_node:
-            self._shift(hold.at_node, wanted, hold.units)
-            hold.at_node = wanted
+        resource = inventory.resource_of.get(hold.class_name)
+        node, planned, was_bound = hold.node, hold.planned, hold.at_node
+        bound = inventory.tally(node, resource) if node is not None and resource is not None else None
+        if bound is not was_bound:
+            self._shift(was_bound, bound, hold.units)
+            hold.at_node = bound
             if hold.pod is not None:
                 self._weigh(hold.pod)
-        wanted = inventory.tally(hold.planned, resource) if hold.planned and resource else None
-        if wanted is not hold.at_planned:
-            self._shift(hold.at_planned, wanted, hold.units)
-            hold.at_planned = wanted
-        waits = not (hold.node or hold.planned or hold.is_releasing) and self.claims.get(hold.key) is hold
+        was_going = hold.at_planned
+        if planned is not None or was_going is not None:
+            going = (
+                inventory.tally(planned, resource) if planned is not None and resource is not None else None
+            )
+            if going is not was_going:
+                self._shift(was_going, going, hold.units)
+                hold.at_planned = going
+        waits = (
+            node is None and planned is None and hold.is_claim and hold.is_listed and not hold.is_releasing
+        )
         if waits is not hold.waits:
             self._set_waits(hold, waits)
-        self._cover(hold)
+        if hold.pod is not None or hold.key in self._naming:
+            self._cover(hold)
 
     def _shift(self, old: Tally | None, new: Tally | None, units: int) -> None:
-        for tally, change in ((old, -units), (new, units)):
-            if tally is not None:
-                tally.held += change
-                self._inventory.touch(tally)
+        if old is not None:
+            old.held -= units
+            self._inventory.touch(old)
+        if new is not None:
+            new.held += units
+            self._inventory.touch(new)
 
     def _set_waits(self, hold: Hold, waits: bool) -> None:
         hold.waits = waits
         if waits:
-            self._waiting.setdefault(hold.class_name, set()).add(hold)
+            _include(self._waiting, hold.class_name, hold)
+            self._inventory.add_waiting(hold.class_name, hold.units)
         else:
-            _discard(self._waiting, hold.class_name, hold)
-        self._inventory.add_waiting(hold.class_name, hold.units if waits else -hold.units)
+            _exclude(self._waiting, hold.class_name, hold)
+            self._inventory.add_waiting(hold.class_name, -hold.units)
 
     # Pods
 
     def set_pod(self, pod: Pod) -> None:
         key = (pod.metadata.namespace, pod.metadata.name)
         old, new = self._pods.get(key), read_pod(pod)
-        if old is None and new is None:
-            return
-        if old is not None and new is not None and old.is_same(new):
+        if new is None:
+            if old is not None:
+                self._forget_pod(key, old)
             return
         if old is not None:
+            if old.is_same(new):
+                return
             self._forget_pod(key, old)
-        if new is not None:
-            self._pods[key] = new
-            for claim in new.claims:
-                self._naming.setdefault(claim, []).append(new)
+        self._pods[key] = new
+        for claim in new.claims:
+            naming = self._naming.get(claim)
+            if naming is None:
+                self._naming[claim] = [new]
+            else:
+                naming.append(new)
+        for claim in new.claims:
+            self._cover_claim(claim)
+        if not new.covers:
             self._weigh(new)
-            for claim in new.claims:
-                self._cover_claim(claim)
 
     def remove_pod(self, namespace: str, name: str) -> None:
         old = self._pods.get((namespace, name))
         if old is not None:
             self._forget_pod((namespace, name), old)
+
+    def weigh_pods_asking(self, resource: str) -> None:
+        """Count a resource's pods, once it is one that is sold."""
+        for pod in self._pods.values():
+            if resource in pod.asks:
+                self._weigh(pod)
 
     def _forget_pod(self, key: tuple[str, str], pod: LivePod) -> None:
         del self._pods[key]
@@ -173,11 +208,11 @@ class Book:
 
     def _cover(self, hold: Hold) -> None:
         """Find the pod that runs with the hold, and count the hold as in use or not."""
-        naming = self._naming.get(hold.key) if hold.node and hold.is_claim else None
-        pod = None
-        if naming and self.claims.get(hold.key) is hold:
-            pod = min((p for p in naming if p.node == hold.node), key=lambda p: p.age, default=None)
-        old = hold.pod
+        old, pod = hold.pod, None
+        if hold.node is not None and hold.is_claim and hold.is_listed:
+            for candidate in self._naming.get(hold.key, ()):
+                if candidate.node == hold.node and (pod is None or candidate.age < pod.age):
+                    pod = candidate
         if pod is not old:
             hold.pod = pod
             self.changed_claims.add(hold.key)
@@ -201,8 +236,7 @@ class Book:
     def _weigh(self, pod: LivePod) -> None:
         """Charge what the pod asks for beyond its claims as foreign."""
         inventory = self._inventory
-        new = pod.excess_over((inventory.resource_of(hold.class_name), hold.units) for hold in pod.covers)
-        old = pod.excess
+        old, new = pod.excess, pod.excess_over_claims(inventory.resource_of, inventory.counted)
         if new == old:
             return
         pod.excess = new
@@ -212,7 +246,15 @@ class Book:
             inventory.touch(tally)
 
 
-def _discard(index: dict[K, set[Hold]], key: K, hold: Hold) -> None:
+def _include(index: dict[K, set[Hold]], key: K, hold: Hold) -> None:
+    found = index.get(key)
+    if found is None:
+        index[key] = {hold}
+    else:
+        found.add(hold)
+
+
+def _exclude(index: dict[K, set[Hold]], key: K, hold: Hold) -> None:
     found = index.get(key)
     if found is not None:
         found.discard(hold)

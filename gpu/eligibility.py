@@ -66,9 +66,10 @@ def matches_selector(selector: Mapping[str, str] | None, labels: Mapping[str, st
 
 def is_ready(node: Node) -> bool:
     """Say whether the node's Ready condition is True; missing and Unknown are not."""
-    return any(
-        condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions or ()
-    )
+    for condition in node.status.conditions or ():
+        if condition.type == "Ready":
+            return condition.status == "True"
+    return False
 
 
 def blocking_taints(tolerations: Iterable[Toleration], node: Node) -> tuple[Taint, ...]:

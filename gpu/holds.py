@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,10 @@ class Hold:
         "created_at",
         "expires_at",
         "in_use_at",
+        "is_claim",
+        "is_listed",
         "is_releasing",
+        "key",
         "name",
         "namespace",
         "node",
@@ -49,6 +52,8 @@ class Hold:
     def __init__(self, *, namespace: str, name: str, uid: str, spec: GPUClaimSpec) -> None:
         self.namespace = namespace
         self.name = name
+        self.key: ClaimKey = (namespace, name)
+        self.is_claim = bool(name)
         self.uid = uid
         self.spec = spec
         self.class_name = spec.class_name
@@ -56,24 +61,17 @@ class Hold:
         self.set_name = spec.set_name
         self.created_at: datetime | None = None
         self.is_releasing = False
-        self.refused: list[RefusedNode] = []
+        self.refused: Sequence[RefusedNode] = ()
         self.node: str | None = None
         self.planned: str | None = None
         self.expires_at = 0.0
         self.pod: LivePod | None = None
-        # Where the units are counted right now; only Holds changes these.
+        # Where the units are counted right now; only the book changes these.
+        self.is_listed = False
         self.at_node: Tally | None = None
         self.at_planned: Tally | None = None
         self.in_use_at: Tally | None = None
         self.waits = False
-
-    @property
-    def key(self) -> ClaimKey:
-        return (self.namespace, self.name)
-
-    @property
-    def is_claim(self) -> bool:
-        return bool(self.name)
 
     @property
     def location(self) -> str | None:

@@ -19,12 +19,25 @@ from gpu.stock import Stock
 class KnownNode:
     """What the ledger keeps of a node: the parts that decide something."""
 
-    __slots__ = ("node", "obstacles", "resources")
+    __slots__ = ("is_ready", "node", "obstacles", "resources")
 
     def __init__(self, node: Node, obstacles: tuple[Obstacle, ...], resources: frozenset[str]) -> None:
         self.node = node
+        self.is_ready = is_ready(node)
         self.obstacles = obstacles
         self.resources = resources
+
+    def is_same(self, node: Node) -> bool:
+        """Compare what decides something; a heartbeat changes other things only."""
+        known = self.node
+        return (
+            known.status.allocatable == node.status.allocatable
+            and known.metadata.labels == node.metadata.labels
+            and known.status.capacity == node.status.capacity
+            and known.spec == node.spec
+            and (known.metadata.deletion_timestamp is None) is (node.metadata.deletion_timestamp is None)
+            and self.is_ready is is_ready(node)
+        )
 
 
 class Inventory:
@@ -36,8 +49,10 @@ class Inventory:
         self.stocks: dict[str, Stock] = {}
         self._sharing: dict[str, list[Stock]] = {}  # resource -> the classes that sell it
         self._tallies: dict[str, dict[str, Tally]] = {}  # resource -> node -> tally
-        # A class that is gone keeps its last resource: its claims still sit on those units.
-        self._last_resource: dict[str, str] = {}
+        # By class. One that is gone keeps the resource it sold last: its claims still sit on those units.
+        self.resource_of: dict[str, str] = {}
+        self.counted: set[str] = set()
+        """The resources some class sells or sold: a node lists many that are no GPUs."""
         self._dirty: list[Tally] = []
         self._waiting: dict[str, int] = {}  # class -> units of claims that wait for a node, without zeros
         self._reasons: dict[str, dict[NodeReason, int]] = {}
@@ -52,7 +67,7 @@ class Inventory:
         """Take the node in; say whether anything changed that decides who may be there. Heartbeats do not."""
         name = node.metadata.name
         known = self.nodes.get(name)
-        if known is not None and _is_same(known.node, node):
+        if known is not None and known.is_same(node):
             return False
         slim = _slim(node)
         resources = frozenset(
@@ -76,16 +91,25 @@ class Inventory:
     def _count_again(self, node: str, resources: frozenset[str]) -> None:
         known = self.nodes.get(node)
         status = known.node.status if known is not None else NodeStatus()
-        for resource in resources:
-            tally = self.tally(node, resource)
-            tally.capacity = parse_units(status.capacity.get(resource, 0)) or 0
-            tally.allocatable = parse_units(status.allocatable.get(resource, 0)) or 0
-            self.touch(tally)
-            self._rejoin(tally)
+        for resource in resources & self.counted:
+            self._count_cell(node, resource, status)
         self._reasons.clear()
         # A class that no node serves tells why, and that may change with any node.
         self.changed_classes.update(name for name, stock in self.stocks.items() if not stock.buckets.free_of)
         self.nodes_to_look_at.add(node)
+
+    def _count_cell(self, node: str, resource: str, status: NodeStatus) -> None:
+        tally = self.tally(node, resource)
+        tally.capacity = parse_units(status.capacity.get(resource, 0)) or 0
+        tally.allocatable = parse_units(status.allocatable.get(resource, 0)) or 0
+        self.touch(tally)
+        self._rejoin(tally)
+
+    def _start_counting(self, resource: str) -> None:
+        self.counted.add(resource)
+        for name, known in self.nodes.items():
+            if resource in known.resources:
+                self._count_cell(name, resource, known.node.status)
 
     # Classes
 
@@ -99,7 +123,12 @@ class Inventory:
         if old is not None:
             self._withdraw(old)
         stock = self.stocks[name] = Stock(gpu_class)
-        self._last_resource[name] = stock.resource
+        if stock.resource:
+            self.resource_of[name] = stock.resource
+        else:
+            self.resource_of.pop(name, None)
+        if stock.resource not in self.counted:
+            self._start_counting(stock.resource)
         self._sharing.setdefault(stock.resource, []).append(stock)
         self._rejoin_all(stock.resource)
         self._class_changed(stock)
@@ -128,10 +157,6 @@ class Inventory:
     def _rejoin_all(self, resource: str) -> None:
         for tally in self._tallies.get(resource, {}).values():
             self._rejoin(tally)
-
-    def resource_of(self, class_name: str) -> str | None:
-        """Give the resource the class sells, or sold last."""
-        return self._last_resource.get(class_name) or None
 
     # Cells
 
@@ -173,7 +198,7 @@ class Inventory:
                 for stock in tally.serving:
                     stock.account(tally.node, old, new)
                     self.changed_classes.add(stock.name)
-                    if new[4] > old[4]:
+                    if new[4] > old[4] and self._waiting:
                         self.freed_classes.add(stock.name)
                 for stock in tally.idle:
                     stock.account_idle(old, new)
@@ -194,10 +219,11 @@ class Inventory:
         serving: list[Stock] = []
         idle: list[Stock] = []
         known = self.nodes.get(node)
-        sharing = self._sharing.get(tally.resource, ()) if known is not None else ()
+        listed = known is not None and tally.resource in known.resources
+        sharing = self._sharing.get(tally.resource, ()) if listed else ()
         suited: list[Stock] = []
         for stock in sharing:
-            assert known is not None  # noqa: S101  # sharing is empty otherwise
+            assert known is not None  # noqa: S101  # else it is not listed
             reasons = {obstacle.reason for obstacle in class_obstacles(stock.gpu_class, known.node)}
             if not reasons:
                 suited.append(stock)
@@ -233,7 +259,8 @@ class Inventory:
             self._waiting.pop(class_name, None)
         stock = self.stocks.get(class_name)
         if stock is not None:
-            self.changed_classes.update(other.name for other in self._sharing[stock.resource])
+            for other in self._sharing[stock.resource]:
+                self.changed_classes.add(other.name)
 
     def waiting_before(self, stock: Stock) -> int:
         """Count the units of waiting claims that a new order of the class has to leave."""
@@ -275,18 +302,6 @@ class Inventory:
 
 def _overlap(one: Stock, other: Stock) -> bool:
     return not one.suiting.isdisjoint(other.suiting)
-
-
-def _is_same(known: Node, node: Node) -> bool:
-    """Compare what decides something; a heartbeat changes other things only."""
-    return (
-        known.status.allocatable == node.status.allocatable
-        and known.metadata.labels == node.metadata.labels
-        and known.status.capacity == node.status.capacity
-        and known.spec == node.spec
-        and (known.metadata.deletion_timestamp is None) == (node.metadata.deletion_timestamp is None)
-        and is_ready(known) == is_ready(node)
-    )
 
 
 def _slim(node: Node) -> Node:

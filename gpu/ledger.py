@@ -5,7 +5,8 @@ that state alone would say; reservations and plans are the only memory of its ow
 repeat. One event costs a few changes of numbers, however large the cluster is.
 
 What a claim that waits for a node asks for is taken off what new orders find, for every class that sells the same units: it
-keeps its place. A claim counts on the resource its class sells now; once the class is gone, on the one it sold last.
+keeps its place. A claim counts on the resource its class sells now; once the class is gone, on the one it sold last. Only
+resources that some class sells or sold are counted: a node lists many that are no GPUs.
 """
 
 from __future__ import annotations
@@ -58,7 +59,10 @@ class Ledger:
     # Events
 
     def set_class(self, gpu_class: GPUClass) -> None:
+        is_counted = gpu_class.resource_name in self._inventory.counted
         if self._inventory.set_class(gpu_class):
+            if not is_counted:
+                self._book.weigh_pods_asking(gpu_class.resource_name)
             self._look_at_class(gpu_class.metadata.name)
 
     def remove_class(self, name: str) -> None:
@@ -95,13 +99,13 @@ class Ledger:
         if hold is None:
             hold = Hold(namespace=meta.namespace, name=meta.name, uid=meta.uid, spec=claim.spec)
             hold.created_at = meta.creation_timestamp
-            hold.refused, hold.is_releasing, hold.node = status.refused_nodes, is_releasing, node
+            hold.refused, hold.is_releasing, hold.node = status.refused_nodes or (), is_releasing, node
             self._planner.take_over(meta.uid, hold)
             if node is not None or is_releasing:
                 hold.planned = None
             book.enter(hold)
             return
-        hold.refused = status.refused_nodes
+        hold.refused = status.refused_nodes or ()
         if node != hold.node or is_releasing is not hold.is_releasing:
             hold.is_releasing = is_releasing
             # A new node is the plan carried out, or one that overtook it.

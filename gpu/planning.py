@@ -35,13 +35,10 @@ class Planner:
         if stock is None:
             return Capacity.unknown()
         self._inventory.settle()
-        free = max(0, stock.buckets.total - self._inventory.waiting_before(stock))
-        return Capacity(
-            free=free,
-            max_free_per_node=min(stock.buckets.largest, free),
-            has_eligible_node=bool(stock.buckets.free_of),
-            free_on_set_node=self._free_on_set_node(stock, namespace, set_name, at_most=free),
-        )
+        buckets = stock.buckets
+        free = max(0, buckets.total - self._inventory.waiting_before(stock))
+        on_set_node = self._free_on_set_node(stock, namespace, set_name, at_most=free) if set_name else None
+        return Capacity(free, min(buckets.largest, free), bool(buckets.free_of), on_set_node)
 
     def _free_on_set_node(
         self, stock: Stock, namespace: str | None, set_name: str | None, *, at_most: int
@@ -55,7 +52,7 @@ class Planner:
         ahead = sum(
             member.units
             for member in waiting
-            if self._inventory.resource_of(member.class_name) == stock.resource
+            if self._inventory.resource_of.get(member.class_name) == stock.resource
         )
         return max(0, min(at_most, stock.buckets.free_of.get(node, 0) - ahead))
 
@@ -116,6 +113,7 @@ class Planner:
             return hold.planned or hold.node
         stock = self._inventory.stocks.get(hold.class_name)
         if hold.is_releasing or stock is None:
+            self.unplan(hold)
             return None
         self._inventory.settle()
         group = self._group(hold)
