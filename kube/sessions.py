@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
 
@@ -73,20 +74,29 @@ class Sessions:
                         await response.read(),
                         retry_after=response.headers.get("Retry-After"),
                     )
-                rest: list[bytes] = []
-                async for chunk in response.content.iter_any():
-                    *whole, tail = chunk.split(b"\n")
-                    for line in whole:
-                        rest.append(line)
-                        if joined := b"".join(rest):
-                            yield joined
-                        rest.clear()
-                    if tail:
-                        rest.append(tail)
-                if rest:
-                    raise Unavailable(f"the stream from {self._config.server} ended inside an event")
+                try:
+                    async with aclosing(self._split(response.content)) as lines:
+                        async for line in lines:
+                            yield line
+                finally:
+                    _hang_up(response)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise error_without_answer(error, server=self._config.server) from error
+
+    async def _split(self, content: aiohttp.StreamReader) -> AsyncGenerator[bytes, None]:
+        """Yield whole lines, wherever the chunks are cut. aiohttp's own line reader refuses long ones."""
+        rest: list[bytes] = []
+        async for chunk in content.iter_any():
+            *whole, tail = chunk.split(b"\n")
+            for line in whole:
+                rest.append(line)
+                if joined := b"".join(rest):
+                    yield joined
+                rest.clear()
+            if tail:
+                rest.append(tail)
+        if rest:
+            raise Unavailable(f"the stream from {self._config.server} ended inside an event")
 
     async def _open_stream(
         self, call: Call, identity: Identity, timeout: aiohttp.ClientTimeout
@@ -166,3 +176,10 @@ class Sessions:
             tls = self._config.tls_without_certificate if is_foreign else self._config.tls
             session = self._open[pool] = _Session(http, tls)
         return session
+
+
+def _hang_up(response: aiohttp.ClientResponse) -> None:
+    """Cut a stream off at once: saying goodbye over TLS would leave the socket open after the gateway is closed."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()

@@ -12,22 +12,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-import msgspec
 from msgspec import Struct
 
-from gpu.corekinds import ObjectMeta
 from kube.aio import AsyncGateway
-from kube.answers import UnreadableItem, decoder_of, unreadable_item
 from kube.backoff import Backoff
-from kube.errors import Gone, KubeError, Unreadable
-from kube.kinds import Kind, Opaque, metadata_of
-from kube.statuses import error_from_event
+from kube.errors import Gone, KubeError
+from kube.kinds import Kind
+from kube.picture import Event, EventType, Picture
+
+__all__ = ["Event", "EventType", "watch"]
 
 T = TypeVar("T", bound=Struct)
 
@@ -35,47 +33,6 @@ logger: Final = logging.getLogger(__name__)
 
 STEADY_SECONDS: Final = 5.0
 """A stream that lived this long ends a row of failures. One that ended sooner continues it, however it ended."""
-
-
-class EventType(StrEnum):
-    ADDED = "ADDED"
-    MODIFIED = "MODIFIED"
-    DELETED = "DELETED"
-    UNREADABLE = "UNREADABLE"
-    """The object exists but its model cannot decode it: ``raw``, and the names where they can be read."""
-    LISTED = "LISTED"
-    """The picture is complete, and live from now on."""
-    ALIVE = "ALIVE"
-    """The stream works and nothing is missing up to now: a bookmark came, or the server ended a stream in good order."""
-    DISCONNECTED = "DISCONNECTED"
-    """The stream is lost (``error`` says why): what is known grows old until the next ``LISTED``. Comes once per loss."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event(Generic[T]):
-    """What happened. The names and uid are given for every object.
-
-    ``object`` and ``raw`` are set for ADDED and MODIFIED, and for a DELETED that the server told of (then the last state); they are
-    ``None`` for a DELETED that was found out by listing.
-    """
-
-    type: EventType
-    object: T | None = None
-    raw: bytes | None = None
-    resource_version: str = ""
-    namespace: str = ""
-    name: str = ""
-    uid: str = ""
-    error: KubeError | None = None
-
-
-class _Line(Struct):
-    type: str
-    object: msgspec.Raw
-
-
-_line_decoder: Final = msgspec.json.Decoder(_Line)
-_opaque_decoder: Final = msgspec.json.Decoder(Opaque)
 
 
 @dataclass
@@ -94,8 +51,7 @@ class _Watch(Generic[T]):
     backoff: Backoff
     clock: Callable[[], float]
     sleep: Callable[[float], Awaitable[object]]
-    known: dict[tuple[str, str], str] = field(default_factory=dict)
-    """Namespace and name of every object told of, and its uid."""
+    picture: Picture[T]
 
 
 async def watch(
@@ -132,6 +88,7 @@ async def watch(
         backoff=backoff or Backoff(),
         clock=clock,
         sleep=sleep,
+        picture=Picture(kind),
     )
     is_lost = False
     while True:
@@ -197,8 +154,8 @@ async def _list(state: _Watch[T]) -> AsyncGenerator[Event[T], None]:
 
 
 async def _list_pages(state: _Watch[T], page_size: int) -> AsyncGenerator[Event[T], None]:
-    seen: set[tuple[str, str]] = set()
     version = ""
+    state.picture.start_list()
     pages = state.gateway.pages(
         state.kind,
         namespace=state.namespace,
@@ -209,18 +166,10 @@ async def _list_pages(state: _Watch[T], page_size: int) -> AsyncGenerator[Event[
     async with aclosing(pages):
         async for page in pages:
             version = version or page.resource_version
-            for item in page.items:
-                metadata = metadata_of(item.object)
-                seen.add((metadata.namespace, metadata.name))
-                for event in _arrived(state, metadata, item.object, item.raw):
-                    yield event
-            for unreadable in page.unreadable:
-                seen.add((unreadable.namespace, unreadable.name))
-                yield _unreadable(state, unreadable)
-    for key in [key for key in state.known if key not in seen]:
-        uid = state.known.pop(key)
-        yield Event(EventType.DELETED, namespace=key[0], name=key[1], uid=uid, resource_version=version)
-    yield Event(EventType.LISTED, resource_version=version)
+            for event in state.picture.page(page):
+                yield event
+    for event in state.picture.end_list(version):
+        yield event
 
 
 async def _stream(state: _Watch[T], version: str) -> AsyncGenerator[Event[T], None]:
@@ -236,86 +185,5 @@ async def _stream(state: _Watch[T], version: str) -> AsyncGenerator[Event[T], No
     )
     async with aclosing(lines):
         async for line in lines:
-            for event in _events_of(state, line):
+            for event in state.picture.line(line):
                 yield event
-
-
-def _events_of(state: _Watch[T], line: bytes) -> Iterator[Event[T]]:
-    try:
-        told = _line_decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Unreadable(f"the watch of {state.kind.plural} sent what is no event: {error}") from error
-    raw = bytes(told.object)
-    if told.type == "ERROR":
-        raise error_from_event(raw)
-    try:
-        if told.type == "BOOKMARK":
-            metadata = _opaque_decoder.decode(raw).metadata
-            yield Event(EventType.ALIVE, resource_version=metadata.resource_version)
-            return
-        decoded = decoder_of(state.kind.model).decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        yield _unreadable_told(state, told.type, unreadable_item(raw, error))
-        return
-    metadata = metadata_of(decoded)
-    if told.type == "DELETED":
-        state.known.pop((metadata.namespace, metadata.name), None)
-        yield _event(EventType.DELETED, metadata, decoded, raw)
-    elif told.type in ("ADDED", "MODIFIED"):
-        yield from _arrived(state, metadata, decoded, raw)
-    else:
-        raise Unreadable(f"the watch of {state.kind.plural} sent an event of the unknown type {told.type!r}")
-
-
-def _arrived(state: _Watch[T], metadata: ObjectMeta, decoded: T, raw: bytes) -> Iterator[Event[T]]:
-    """Tell of an object that exists. One deleted and made anew under its name unnoticed is first told of as deleted."""
-    key = (metadata.namespace, metadata.name)
-    known_uid = state.known.get(key)
-    if known_uid is not None and known_uid != metadata.uid:
-        yield Event(EventType.DELETED, namespace=key[0], name=key[1], uid=known_uid)
-        known_uid = None
-    state.known[key] = metadata.uid
-    yield _event(EventType.ADDED if known_uid is None else EventType.MODIFIED, metadata, decoded, raw)
-
-
-def _event(event_type: EventType, metadata: ObjectMeta, decoded: T, raw: bytes) -> Event[T]:
-    return Event(
-        event_type,
-        decoded,
-        raw,
-        metadata.resource_version,
-        metadata.namespace,
-        metadata.name,
-        metadata.uid,
-    )
-
-
-def _unreadable_told(state: _Watch[T], told_type: str, item: UnreadableItem) -> Event[T]:
-    """Tell of an event whose object does not decode; a deletion stays one, as long as it says of what."""
-    if told_type == "DELETED" and item.name:
-        uid = state.known.pop((item.namespace, item.name), "")
-        return Event(
-            EventType.DELETED,
-            None,
-            item.raw,
-            item.resource_version,
-            item.namespace,
-            item.name,
-            uid or item.uid,
-        )
-    return _unreadable(state, item)
-
-
-def _unreadable(state: _Watch[T], item: UnreadableItem) -> Event[T]:
-    if item.name:
-        state.known[(item.namespace, item.name)] = item.uid
-    return Event(
-        EventType.UNREADABLE,
-        None,
-        item.raw,
-        item.resource_version,
-        item.namespace,
-        item.name,
-        item.uid,
-        Unreadable(item.error),
-    )
