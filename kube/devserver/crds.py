@@ -59,21 +59,13 @@ def served_by(crd: Object) -> Iterator[Served]:
 
 
 def faults(crd: Object) -> list[FieldError]:
-    """Judge a CRD: its name, that every version has a schema, and that rules and paths compile."""
+    """Judge a CRD of the right shape: its name, that every version has a schema, and that rules and paths compile."""
     found: list[FieldError] = []
-    spec = crd.get("spec")
-    if not isinstance(spec, dict):
-        return [FieldError(CauseType.REQUIRED, "spec")]
-    required = ("group", "names", "scope", "versions")
-    if missing := [FieldError(CauseType.REQUIRED, f"spec.{name}") for name in required if not spec.get(name)]:
-        return missing
+    spec = crd["spec"]
     name, wanted = crd["metadata"].get("name"), f"{spec['names'].get('plural')}.{spec['group']}"
     if name != wanted:
         detail = 'must be spec.names.plural+"."+spec.group'
         found.append(FieldError(CauseType.INVALID, "metadata.name", name, detail))
-    if spec["scope"] not in ("Cluster", "Namespaced"):
-        detail = 'supported values: "Cluster", "Namespaced"'
-        found.append(FieldError(CauseType.NOT_SUPPORTED, "spec.scope", spec["scope"], detail))
     for index, version in enumerate(spec["versions"]):
         found += _version_faults(version, f"spec.versions[{index}]")
     return found

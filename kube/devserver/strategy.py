@@ -10,6 +10,7 @@ from typing import Any, Final
 from kube.devserver import crds
 from kube.devserver.metadata import differs_beyond_metadata, metadata_faults, name_faults, update_faults
 from kube.devserver.served import Object, Served
+from kube.devserver.shapes import shape_of
 from kube.devserver.status import CauseType, FieldError
 
 _COUNTED: Final = {"customresourcedefinitions", "validatingwebhookconfigurations"}
@@ -17,7 +18,7 @@ _COUNTED: Final = {"customresourcedefinitions", "validatingwebhookconfigurations
 
 
 def _namespace(content: Object) -> None:
-    content.setdefault("spec", {})["finalizers"] = ["kubernetes"]
+    content["spec"] = {"finalizers": ["kubernetes"]}
     content["status"] = {"phase": "Active"}
     labels = content["metadata"].setdefault("labels", {})
     labels["kubernetes.io/metadata.name"] = content["metadata"].get("name", "")
@@ -55,6 +56,14 @@ def _webhooks(content: Object) -> None:
             rule.setdefault("scope", "*")
 
 
+def _amounts_as_text(content: Object) -> None:
+    """Write quantities as the API server does, whatever a client wrote them as."""
+    for part in ("spec", "status"):
+        for amounts in (content.get(part) or {}).values():
+            if isinstance(amounts, dict):
+                amounts.update({key: str(value) for key, value in amounts.items() if isinstance(value, int)})
+
+
 def _role(content: Object) -> None:
     content.setdefault("rules", [])
 
@@ -69,6 +78,8 @@ def _binding(content: Object) -> None:
 
 
 _DEFAULTS: Final[dict[str, Callable[[Object], None]]] = {
+    "nodes": _amounts_as_text,
+    "resourcequotas": _amounts_as_text,
     "secrets": _secret,
     "validatingwebhookconfigurations": _webhooks,
     "roles": _role,
@@ -81,11 +92,6 @@ _ON_CREATE: Final[dict[str, Callable[[Object], None]]] = {
     "pods": _pod,
     "resourcequotas": _quota,
 }
-_REQUIRED: Final[dict[str, tuple[str, ...]]] = {
-    "pods": ("spec",),
-    "rolebindings": ("roleRef",),
-    "clusterrolebindings": ("roleRef",),
-}
 
 
 def _counts_generations(served: Served) -> bool:
@@ -96,7 +102,11 @@ def clean(served: Served, content: Object) -> list[str]:
     """Bring an object into the shape it is stored in; give the unknown fields that were dropped."""
     if served.schema is not None:
         return served.schema.clean(content)
-    if defaults := _DEFAULTS.get(served.plural):
+    shape = shape_of(served.plural)
+    shape.clean(content)
+    defaults = _DEFAULTS.get(served.plural)
+    # What has not its shape is refused later, for what it came with.
+    if defaults is not None and not shape.faults(content, None, already=[]):
         defaults(content)
     return []
 
@@ -143,18 +153,20 @@ def faults(served: Served, content: Object, old: Object | None) -> list[FieldErr
         found = update_faults(metadata, old["metadata"])
     if served.schema is not None:
         return found + served.schema.faults(content, old, already=found)
-    found += [
-        FieldError(CauseType.REQUIRED, name)
-        for name in _REQUIRED.get(served.plural, ())
-        if not content.get(name)
-    ]
+    misshapen = shape_of(served.plural).faults(content, old, already=found)
+    if misshapen:
+        return found + misshapen
     if served.collection == crds.COLLECTION:
         found += crds.faults(content)
-        if not found:
-            crds.establish(content)
     if served.plural == "resourcequotas":
         found += _quota_faults(content)
     return found
+
+
+def complete(served: Served, content: Object) -> None:
+    """Add what only a valid object can be given."""
+    if served.collection == crds.COLLECTION:
+        crds.establish(content)
 
 
 def _quota_faults(content: Object) -> list[FieldError]:

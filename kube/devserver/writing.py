@@ -12,6 +12,7 @@ from kube.devserver import patches, strategy
 from kube.devserver.answer import Answer
 from kube.devserver.apply import apply
 from kube.devserver.metadata import generated_name, keep_server_fields, shape_fault, stamp
+from kube.devserver.quotas import check_quotas
 from kube.devserver.removing import finish_if_released
 from kube.devserver.request import Request, Target
 from kube.devserver.served import Object, Served
@@ -57,12 +58,13 @@ class Write:
         return self.target.group, self.target.plural, self.target.name
 
     def judge(self, content: Object, old: Object | None) -> None:
-        """Raise 422 with every fault of the object."""
+        """Raise 422 with every fault of the object; complete it where it has none."""
         faults = strategy.faults(self.served, content, old)
         if faults:
             metadata = content["metadata"]
             name = metadata.get("name") or metadata.get("generateName") or ""
             raise invalid(self.served.group, self.served.kind, name, faults)
+        strategy.complete(self.served, content)
 
     def clean(self, content: Object) -> list[str]:
         """Clean the object. Give a warning per unknown field, or raise as fieldValidation=Strict demands."""
@@ -158,6 +160,7 @@ async def create_object(write: Write, content: Object) -> Answer:
     if write.state.get(served, write.key) is not None:
         raise already_exists(*write.subject)
     _require_namespace(write)
+    check_quotas(write.state, served, namespace, write.target.name)
     if write.request.is_dry_run:
         return Answer.of(content, code=201, warnings=tuple(warnings))
     record = write.state.put(served, write.key, content)
