@@ -53,11 +53,13 @@ class ClusterConfig:
     proxy: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        if not _is_address(self.server):
+            raise Misconfigured(f"{self.server!r} is no address of a server")
         if self.proxy is not None and urlsplit(self.server).scheme != "https":
             raise Misconfigured(
                 "a server without TLS is never reached through a proxy: it would read the tokens"
             )
-        if self.proxy is not None and urlsplit(self.proxy).scheme not in ("http", "https"):
+        if self.proxy is not None and not _is_address(self.proxy):
             raise Misconfigured("only an http or https proxy can be used")
 
     @property
@@ -132,6 +134,14 @@ def proxy_for(server: str, proxies: Mapping[str, str] | None = None) -> str | No
     if _is_loopback(parts.hostname or "") or should_bypass_proxies(server, proxies.get("no", "")):
         return None
     return proxies.get(parts.scheme) or proxies.get("all")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, a bracket that does not close
+        return False
 
 
 def _is_loopback(host: str) -> bool:

@@ -93,6 +93,10 @@ class Identity:
     def headers(self, authorization: str | None) -> list[tuple[str, str]]:
         """Give the headers of one call; a name may come several times, one per group."""
         value = self.token if self.token is not None else authorization
+        if value and not (
+            value.isascii() and value.isprintable()
+        ):  # the HTTP library would show it in its error
+            raise Misconfigured("the credentials have characters that no header can carry")
         return [*([("Authorization", value)] if value else []), *self.impersonation]
 
 

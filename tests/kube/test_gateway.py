@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,13 +13,14 @@ from gpu.resources import GPUClaim, GPUClaimSpec
 from kube import errors
 from kube.calls import PatchType
 from kube.config import ClusterConfig
-from kube.credentials import Fixed, TokenFile
+from kube.credentials import Fixed
 from kube.gateway import Gateway
-from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NAMESPACES, NODES
-from tests.kube.scripted import Act, Request, listed, namespace, reply, scripted, status
+from kube.kinds import GPU_CLAIMS, NAMESPACES, NODES
+from tests.kube.scripted import Act, Request, reply, scripted, status
 from tests.kube.verbs import Connect, connect
 
 __all__ = ["connect"]
+
 
 CLAIM = {"metadata": {"name": "a", "namespace": "t"}, "spec": {"className": "l40s"}}
 
@@ -67,25 +67,6 @@ def test_the_service_and_its_users_share_one_connection_and_no_identity(connect:
     assert server.connections == 1
     assert [request.one("Impersonate-User") for request in server.requests] == ["alice", "bob", None]
     assert {request.one("Authorization") for request in server.requests} == {"Bearer service"}
-
-
-def test_a_users_own_token_goes_alone(connect: Connect) -> None:
-    with scripted(echo) as server:
-        service = connect(ClusterConfig(server=server.url, credentials=Fixed("Bearer service")))
-        service.as_user("alice", ["g"]).with_token("alices-own").get(GPU_CLAIMS, "a", namespace="t")
-
-    (request,) = server.requests
-    assert request.one("Authorization") == "Bearer alices-own"
-    assert request.all("Impersonate-User") == []
-
-
-@pytest.mark.parametrize("token", ["", "  ", "a b\nc: d", "tökén"])
-def test_a_token_that_cannot_be_one_never_leaves_and_never_shows(connect: Connect, token: str) -> None:
-    with scripted(echo) as server, pytest.raises(errors.Misconfigured) as failure:
-        connect(server.url).with_token(token)
-
-    assert "c: d" not in str(failure.value)
-    assert "tökén" not in str(failure.value)
 
 
 def test_a_created_object_carries_its_kind_and_is_checked_strictly(connect: Connect) -> None:
@@ -242,144 +223,6 @@ def test_warnings_of_the_server_reach_the_caller_as_written_and_once(connect: Co
         created = connect(server.url).create(GPU_CLAIMS, CLAIM, namespace="t")
 
     assert created.warnings == ('unknown field "spec.x"', "a, b", "schön")
-
-
-def pages_that_expire(times: int) -> Any:
-    """Serve a, b, c by twos; the token of the first page is too old the first few times."""
-    expired = 0
-
-    def script(request: Request) -> Iterator[bytes]:
-        nonlocal expired
-        if "limit" not in request.query:
-            yield listed(namespace("a"), namespace("c"), version="11")
-        elif "continue" not in request.query:
-            yield listed(namespace("a"), namespace("b"), version="10", continue_="c+/=&1")
-        elif expired < times:
-            expired += 1
-            yield status(410, "Expired", "The provided continue parameter is too old")
-        else:
-            yield listed(namespace("c"), version="10")
-
-    return script
-
-
-def test_a_whole_list_is_all_its_pages(connect: Connect) -> None:
-    with scripted(pages_that_expire(0)) as server:
-        listing = connect(server.url).list_all(
-            NAMESPACES, limit=2, label_selector="a=b,c", field_selector="x=y"
-        )
-
-    assert [item.object.metadata.name for item in listing.items] == ["a", "b", "c"]
-    assert listing.resource_version == "10"
-    assert server.requests[1].query == {
-        "limit": "2",
-        "continue": "c+/=&1",
-        "labelSelector": "a=b,c",
-        "fieldSelector": "x=y",
-    }
-
-
-def test_a_list_that_expires_between_two_pages_starts_again_without_duplicates_or_gaps(
-    connect: Connect,
-) -> None:
-    with scripted(pages_that_expire(1)) as server:
-        listing = connect(server.url).list_all(NAMESPACES, limit=2)
-
-    assert [item.object.metadata.name for item in listing.items] == ["a", "c"]
-    assert listing.resource_version == "11"
-    assert len(server.requests) == 3
-
-
-def test_a_list_that_always_expires_gives_up(connect: Connect) -> None:
-    def script(request: Request) -> Iterator[bytes]:
-        if "continue" in request.query:
-            yield status(410, "Expired", "too old")
-        else:
-            yield listed(namespace("a"), continue_="next")
-
-    with scripted(script) as server, pytest.raises(errors.Gone):
-        connect(server.url).list_all(NAMESPACES)
-
-    assert len(server.requests) == 8
-
-
-def test_an_item_that_does_not_decode_is_reported_by_name_and_spoils_no_other(connect: Connect) -> None:
-    bad = {"metadata": {"name": "bad", "namespace": "t"}, "spec": {"className": "l40s", "count": "two"}}
-
-    with scripted(lambda request: [listed(CLAIM, bad, 7)]) as server:
-        listing = connect(server.url).list_all(GPU_CLAIMS)
-
-    assert [item.object.metadata.name for item in listing.items] == ["a"]
-    assert [(item.namespace, item.name) for item in listing.unreadable] == [("t", "bad"), ("", "")]
-    assert "count" in listing.unreadable[0].error
-
-
-def test_an_empty_list_may_be_null(connect: Connect) -> None:
-    with scripted(lambda request: [reply({"metadata": {"resourceVersion": "3"}, "items": None})]) as server:
-        listing = connect(server.url).list_all(GPU_CLASSES)
-
-    assert (listing.items, listing.resource_version) == ([], "3")
-
-
-def test_a_rotated_token_file_is_used_at_the_next_call(connect: Connect, tmp_path: Path) -> None:
-    token = tmp_path / "token"
-    token.write_text("old\n")
-
-    with scripted(echo) as server:
-        verbs = connect(ClusterConfig(server=server.url, credentials=TokenFile(token)))
-        verbs.get(GPU_CLAIMS, "a", namespace="t")
-        rotated = tmp_path / "rotated"
-        rotated.write_text("new\n")
-        rotated.replace(token)
-        verbs.get(GPU_CLAIMS, "a", namespace="t")
-
-    assert [request.one("Authorization") for request in server.requests] == ["Bearer old", "Bearer new"]
-
-
-class Renewing:
-    """Credentials that are newer after each reload."""
-
-    def __init__(self) -> None:
-        self.reloads = 0
-
-    def authorization(self) -> str:
-        return f"Bearer {self.reloads}"
-
-    def reload(self) -> None:
-        self.reloads += 1
-
-
-def test_an_answer_401_is_asked_again_once_with_a_newer_token(connect: Connect) -> None:
-    def script(request: Request) -> Iterator[bytes]:
-        fresh = request.one("Authorization") == "Bearer 1"
-        yield reply(CLAIM) if fresh else status(401, "Unauthorized", "Unauthorized")
-
-    with scripted(script) as server:
-        verbs = connect(ClusterConfig(server=server.url, credentials=Renewing()))
-        verbs.create(GPU_CLAIMS, CLAIM, namespace="t")
-
-    assert len(server.requests) == 2
-    assert server.requests[0].body == server.requests[1].body
-
-
-def test_a_401_that_stays_is_unauthorized_after_one_more_try(connect: Connect) -> None:
-    with scripted(lambda request: [status(401, "Unauthorized", "Unauthorized")]) as server:
-        for credentials, attempts in ((Renewing(), 2), (Fixed("Bearer x"), 1)):
-            server.requests.clear()
-            with pytest.raises(errors.Unauthorized):
-                connect(ClusterConfig(server=server.url, credentials=credentials)).get(NODES, "a")
-            assert len(server.requests) == attempts
-
-
-def test_a_users_401_does_not_touch_the_services_token(connect: Connect) -> None:
-    credentials = Renewing()
-
-    with scripted(lambda request: [status(401, "Unauthorized", "Unauthorized")]) as server:
-        verbs = connect(ClusterConfig(server=server.url, credentials=credentials)).with_token("alices-own")
-        with pytest.raises(errors.Unauthorized):
-            verbs.get(NODES, "a")
-
-    assert (credentials.reloads, len(server.requests)) == (0, 1)
 
 
 def test_a_read_survives_a_connection_that_died_while_it_was_idle(connect: Connect) -> None:

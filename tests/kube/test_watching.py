@@ -2,105 +2,27 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-from collections.abc import AsyncGenerator, Iterable, Iterator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from kube import errors
-from kube.aio import AsyncGateway
-from kube.backoff import Backoff
-from kube.config import ClusterConfig
-from kube.kinds import GPU_CLAIMS, NAMESPACES, Kind
-from kube.watching import Event, watch
+from kube.kinds import GPU_CLAIMS
+from tests.kube.rounds import EXPIRED, Rounds, Steps, Time, ended_stream, open_stream, said, take, watching
 from tests.kube.scripted import (
     CHUNKED,
     END,
     RESET,
-    STALL,
     Act,
-    Request,
-    ScriptedServer,
     chunk,
     line,
     listed,
     namespace,
-    reply,
     scripted,
     status,
     told,
 )
-
-Steps = Iterable[bytes | Act]
-EXPIRED = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"}
-
-
-class Rounds:
-    """Serve the n-th list with the n-th of the lists and the n-th watch with the n-th of the streams; the last ones stay."""
-
-    def __init__(self, lists: list[bytes | Steps], streams: list[Steps]) -> None:
-        self._lists = lists
-        self._streams = streams
-        self.lists = 0
-        self.watches = 0
-
-    def __call__(self, request: Request) -> Iterator[bytes | Act]:
-        if "watch" in request.query:
-            steps = self._streams[min(self.watches, len(self._streams) - 1)]
-            self.watches += 1
-            yield from steps
-        else:
-            page = self._lists[min(self.lists, len(self._lists) - 1)]
-            self.lists += 1
-            yield from [page] if isinstance(page, bytes) else page
-
-
-class Time:
-    """A clock that moves only when someone sleeps, and remembers how long."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.slept: list[float] = []
-
-    def clock(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
-        await asyncio.sleep(0)
-
-
-@asynccontextmanager
-async def watching(
-    server: ScriptedServer, kind: Kind[Any] = NAMESPACES, *, time: Time | None = None, **options: Any
-) -> AsyncGenerator[AsyncGenerator[Event[Any], None], None]:
-    time = time or Time()
-    options = {"clock": time.clock, "sleep": time.sleep, "backoff": Backoff(random=lambda: 1.0), **options}
-    async with (
-        AsyncGateway.connect(ClusterConfig(server=server.url)) as gateway,
-        aclosing(watch(gateway, kind, **options)) as events,
-    ):
-        yield events
-
-
-async def take(events: AsyncGenerator[Event[Any], None], count: int) -> list[Event[Any]]:
-    return [await anext(events) for _ in range(count)]
-
-
-def said(events: Iterable[Event[Any]]) -> list[str]:
-    return [f"{event.type} {event.name}".strip() for event in events]
-
-
-def open_stream(*steps: bytes) -> Steps:
-    """A stream that tells these events and then keeps open in silence."""
-    return [CHUNKED, *steps, STALL]
-
-
-def ended_stream(*steps: bytes) -> Steps:
-    return [CHUNKED, *steps, END]
 
 
 async def test_a_watch_lists_and_then_follows_from_the_lists_version() -> None:
@@ -191,42 +113,6 @@ async def test_an_object_made_anew_under_its_name_unnoticed_is_told_as_two() -> 
     ]
 
 
-async def test_a_silent_stream_is_lost_after_its_time_and_listed_anew() -> None:
-    rounds = Rounds([listed(namespace("a"))], [open_stream()])
-
-    with scripted(rounds) as server:
-        async with watching(server, stream_seconds=0.1, grace_seconds=0.1) as events:
-            got = await take(events, 5)
-
-    assert said(got) == ["ADDED a", "LISTED", "DISCONNECTED", "MODIFIED a", "LISTED"]
-    assert "timed out" in str(got[2].error)
-
-
-@pytest.mark.parametrize(
-    ("stream", "wanted"),
-    [
-        ([CHUNKED, RESET], errors.Unavailable),
-        ([CHUNKED, chunk(line("ADDED", namespace("b"))[:20]), Act.CLOSE], errors.Unavailable),
-        (ended_stream(chunk(line("ADDED", namespace("b"))[:20])), errors.Unavailable),
-        (ended_stream(chunk(b"<html>please log in</html>\n")), errors.Unreadable),
-        (ended_stream(chunk(b'{"type":"PARTY","object":{"metadata":{}}}\n')), errors.Unreadable),
-        (ended_stream(told("ERROR", {"kind": "Status", "code": 500, "message": "etcd"})), errors.Unavailable),
-        ([reply(b"<html>429</html>", code=429)], errors.Unavailable),
-        ([status(403, "Forbidden", "no watch for you")], errors.Forbidden),
-        ([reply(b"", ("Location", "/login"), code=302)], errors.Unexpected),
-    ],
-)
-async def test_a_broken_stream_is_told_and_mended(stream: Steps, wanted: type[errors.KubeError]) -> None:
-    rounds = Rounds([listed()], [stream, open_stream(told("ADDED", namespace("c")))])
-
-    with scripted(rounds) as server:
-        async with watching(server) as events:
-            got = await take(events, 4)
-
-    assert said(got) == ["LISTED", "DISCONNECTED", "LISTED", "ADDED c"]
-    assert type(got[1].error) is wanted
-
-
 async def test_events_are_whole_wherever_the_chunks_are_cut() -> None:
     body = b"".join(line("ADDED", namespace(name)) for name in ("a", "bü", "c")).replace(
         b"\\u00fc", "ü".encode()
@@ -284,79 +170,6 @@ async def test_a_stream_that_the_server_ends_in_good_order_is_resumed_without_a_
 
     assert rounds.lists == 1
     assert server.requests[2].query["resourceVersion"] == "11"
-
-
-async def test_a_server_that_ends_every_stream_at_once_is_asked_ever_less_often() -> None:
-    time = Time()
-
-    with scripted(Rounds([listed()], [ended_stream()])) as server:
-        async with watching(server, time=time, relist_seconds=1e9) as events:
-            await take(events, 12)
-
-    assert time.slept[:8] == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10.0, 10.0]
-
-
-async def test_a_version_that_is_too_old_for_ever_is_no_hot_loop() -> None:
-    time = Time()
-
-    with scripted(Rounds([listed()], [[status(410, "Expired", "too old")]])) as server:
-        async with watching(server, time=time) as events:
-            got = await take(events, 12)
-
-    assert said(got) == ["LISTED", "DISCONNECTED"] * 6
-    assert time.slept == [0.2, 0.4, 0.8, 1.6, 3.2]
-
-
-async def test_a_long_outage_is_told_once_and_ends_by_itself() -> None:
-    time = Time()
-    away = reply(b"", code=503)
-    rounds = Rounds([listed(), *[away] * 5, listed()], [[CHUNKED, RESET], open_stream()])
-
-    with scripted(rounds) as server:
-        async with watching(server, time=time) as events:
-            got = await take(events, 3)
-
-    assert said(got) == ["LISTED", "DISCONNECTED", "LISTED"]
-    assert time.slept == [0.2, 0.4, 0.8, 1.6, 3.2, 6.4]
-
-
-async def test_a_kind_that_is_not_served_yet_is_waited_for() -> None:
-    rounds = Rounds([reply(b"404 page not found", code=404), listed()], [open_stream()])
-
-    with scripted(rounds) as server:
-        async with watching(server, GPU_CLAIMS) as events:
-            got = await take(events, 2)
-
-    assert said(got) == ["DISCONNECTED", "LISTED"]
-    assert isinstance(got[0].error, errors.NotFound)
-
-
-async def test_a_server_that_names_a_time_is_left_alone_for_as_long() -> None:
-    time = Time()
-    rounds = Rounds([reply(b"", ("Retry-After", "7"), code=429), listed()], [open_stream()])
-
-    with scripted(rounds) as server:
-        async with watching(server, time=time, backoff=Backoff(random=lambda: 0.0)) as events:
-            await take(events, 2)
-
-    assert time.slept == [7]
-
-
-async def test_a_stream_that_lived_ends_a_row_of_failures() -> None:
-    time = Time()
-
-    def living() -> Iterator[bytes | Act]:
-        yield CHUNKED
-        time.now += 50
-        yield RESET
-
-    rounds = Rounds([listed()], [[CHUNKED, RESET], [CHUNKED, RESET], living(), open_stream()])
-
-    with scripted(rounds) as server:
-        async with watching(server, time=time) as events:
-            await take(events, 7)
-
-    assert time.slept == [0.2, 0.4, 0.2]
 
 
 async def test_everything_is_listed_anew_from_time_to_time_without_a_loss() -> None:
@@ -459,33 +272,3 @@ async def test_a_watch_that_is_closed_hangs_up() -> None:
                 await pending
 
         await asyncio.to_thread(server.wait_for, open_connections=0)
-
-
-async def test_restarts_leak_neither_sockets_nor_memory_of_the_past() -> None:
-    rounds = Rounds([listed(namespace("a"))], [ended_stream(told("ERROR", EXPIRED))])
-
-    with scripted(rounds) as server:
-        async with watching(server) as events:
-            await take(events, 30)
-            before = len(os.listdir("/proc/self/fd"))
-            await take(events, 600)
-            after = len(os.listdir("/proc/self/fd"))
-
-    assert after <= before + 2
-
-
-def test_waits_grow_to_a_limit_and_are_spread_over_the_whole_range() -> None:
-    backoff = Backoff(first_seconds=1, longest_seconds=8)
-
-    waits = [[Backoff(1, 8).next_seconds() for _ in range(200)], [backoff.next_seconds() for _ in range(200)]]
-
-    assert min(waits[0]) < 0.2
-    assert 0.8 < max(waits[0]) <= 1
-    assert max(waits[1]) <= 8
-    assert min(waits[1][10:]) < 1
-
-
-def test_a_server_cannot_put_a_client_to_sleep_for_ever() -> None:
-    asks = errors.Unavailable("later", retry_after_seconds=999999999)
-
-    assert Backoff(first_seconds=1, longest_seconds=10, random=lambda: 1.0).next_seconds(asks) == 61
