@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
 
 from tests.journeys.stack import RunningStack
 
@@ -84,6 +84,16 @@ def _is_policy_violation(text: str) -> bool:
 
 def arrives(browser: Browser, stack: RunningStack, name: str, **options: Any) -> Person:
     """Give a person who is signed in. ``options`` are those of a browser profile, such as java_script_enabled."""
-    person = Person(browser.new_context(**options), stack)
-    person.signs_in(name)
+    person = Person(browser.new_context(**options, storage_state=_session(browser, stack, name)), stack)
+    person.goes_to("/")
     return person
+
+
+def _session(browser: Browser, stack: RunningStack, name: str) -> StorageState:
+    """Sign in once for each name: hashing a password takes longer than most stories."""
+    if name not in stack.sessions:
+        context = browser.new_context()
+        Person(context, stack).signs_in(name)
+        stack.sessions[name] = context.storage_state()
+        context.close()
+    return stack.sessions[name]

@@ -12,9 +12,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
+
+from playwright.sync_api import StorageState
 
 from tools.run.addresses import HOST, free_ports
 
@@ -40,6 +42,9 @@ class RunningStack:
     port: int
     process: subprocess.Popen[str]
     settings: Mapping[str, str]
+    sessions: dict[str, StorageState] = field(
+        default_factory=dict
+    )  # browser profiles of who signed in already
 
     @property
     def url(self) -> str:
@@ -69,6 +74,16 @@ class RunningStack:
             yield
         finally:
             os.kill(pid, signal.SIGCONT)
+
+    @contextmanager
+    def down(self, name: str) -> Iterator[None]:
+        """Kill a process and keep it down for a while: its port is closed."""
+        self.process.send_signal(signal.SIGSTOP)  # who would start it again
+        os.kill(self.pid(name), signal.SIGKILL)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
 
     def wait_until_ready(self) -> None:
         until(lambda: _down(self.port) == [], what="everything is ready", seconds=READY_SECONDS)
