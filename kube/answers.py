@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from kube.errors import Unreadable
-from kube.kinds import Kind, Opaque
+from kube.kinds import Kind
 
 T = TypeVar("T", bound=Struct)
 
@@ -80,13 +80,26 @@ class _List(Struct):
     items: list[msgspec.Raw] | None = None  # Go writes an empty list as null
 
 
+class _NamesOnly(Struct, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Named(Struct):
+    """Of an object only what tells which one it is, so that nothing else can spoil that."""
+
+    metadata: _NamesOnly
+
+
 class _Typed(Struct):
     kind: str = ""
 
 
 _list_decoder: Final = msgspec.json.Decoder(_List)
 _typed_decoder: Final = msgspec.json.Decoder(_Typed)
-_opaque_decoder: Final = msgspec.json.Decoder(Opaque)
+_named_decoder: Final = msgspec.json.Decoder(_Named)
 
 
 @lru_cache(maxsize=64)
@@ -137,7 +150,7 @@ def read_page(kind: Kind[T], body: bytes) -> Page[T]:
 def unreadable_item(raw: bytes, error: Exception) -> UnreadableItem:
     """Report an object that does not decode, with its name where that can be read."""
     try:
-        metadata = _opaque_decoder.decode(raw).metadata
+        metadata = _named_decoder.decode(raw).metadata
     except (msgspec.DecodeError, UnicodeDecodeError):
         return UnreadableItem(raw, str(error))
     return UnreadableItem(
