@@ -70,7 +70,8 @@ class Hub:
     """Listens from the first page on until :meth:`close`; tells pages when Redis goes and when it is back."""
 
     def __init__(self) -> None:
-        self.is_live = False
+        self.is_live: bool | None = None
+        """Whether nudges arrive; None until that is known."""
         self.is_stopping = False
         self._listeners: set[Listener] = set()
         self._held_back: dict[tuple[str, str], str] = {}
@@ -132,17 +133,16 @@ class Hub:
                     await client.ping()
 
     def _tell_all(self, *, is_live: bool) -> None:
-        if self.is_live == is_live and is_live:
+        was_live, self.is_live = self.is_live, is_live
+        if was_live is is_live:
             return
-        self.is_live = is_live
         for listener in self._listeners:
-            if not is_live:
-                listener.put("stale", "")
-                continue
-            for event in sorted({*_EVENTS.values(), "live"}):
+            listener.put("live" if is_live else "stale", "")
+            if was_live is False:
                 # What was said meanwhile is lost: everything may have changed.
-                if event == "live" or listener.hears(event, listener.tenant):
-                    listener.put(event, "again")
+                for event in sorted({*_EVENTS.values()}):
+                    if listener.hears(event, listener.tenant):
+                        listener.put(event, "again")
 
     def _nudged(self, line: str) -> None:
         """Pass the first nudge on at once, and those that follow close behind as one."""

@@ -1,8 +1,8 @@
 """The event stream of open pages, as a raw ASGI application: no thread is kept for it.
 
 `GET /live/?tenant=<namespace>` sends `event: classes|claims|nodes|budget` whose data is a revision and nothing else: the page fetches
-its fragments anew, and those check access. `stale` says that live updates are interrupted, `live` that they are back, `close`
-that the session has ended and the browser must not come again.
+its fragments anew, and those check access. `live` says that changes will be told from here on, `stale` that they are not for
+now, `close` that the session has ended and the browser must not come again.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ async def stream(hub: Hub, scope: Scope, receive: Receive, send: Send) -> None:
 
 async def _talk(hub: Hub, listener: Listener, scope: Scope, send: Send, leaving: asyncio.Task[None]) -> None:
     loop = asyncio.get_running_loop()
-    if not hub.is_live:
-        listener.put("stale", "")
+    if hub.is_live is not None:
+        listener.put("live" if hub.is_live else "stale", "")
     check_at = loop.time() + settings.LIVE_RECHECK_SECONDS
     while not hub.is_stopping:
         woken = asyncio.create_task(listener.woken.wait())

@@ -255,6 +255,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": PULSE_SECONDS},
     },
     "forget old tombstones": {"task": "portal.tasks.forget_tombstones", "schedule": 600.0},
+    "forget expired sessions": {"task": "portal.tasks.forget_sessions", "schedule": 86400.0},
     "forget old answers": {"task": "portal.api.tasks.forget_answers", "schedule": 3600.0},
 }
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False

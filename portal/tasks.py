@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+from django.core.management import call_command
 from django.utils import timezone
 
 from kube.errors import Unavailable
@@ -50,3 +51,9 @@ def pulse() -> None:
 def forget_tombstones() -> None:
     """Forget the objects that are gone for long."""
     Tombstone.objects.filter(gone_at__lt=timezone.now() - TOMBSTONES_KEPT).delete()
+
+
+@task()
+def forget_sessions() -> None:
+    """Forget the sessions that have expired."""
+    call_command("clearsessions")

@@ -6,11 +6,10 @@ alone, unless the list has a newer version of it; and a row that the list lacks 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from django.db import transaction
 from django.utils import timezone
@@ -19,17 +18,15 @@ from kube.answers import Item, Listing
 from kube.kinds import AnyKind
 from portal.mirror import feeds
 from portal.mirror.changes import Change, has_listeners, tell
+from portal.mirror.chunks import chunks
 from portal.mirror.columns import columns_of, decode, key_of, matters
 from portal.mirror.writing import supersedes
 from portal.models import RECORDS, Record, Tombstone
 from portal.nudges import nudge_on_commit
 
-T = TypeVar("T")
 Key = tuple[str, str]
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
-_AT_ONCE: Final = 500
-"""Rows of one transaction: few enough that nobody waits long for the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ def replace_all(kind: AnyKind, listing: Listing[Any], *, list_started: datetime)
         if matters(kind, i.object)
     }
     late = [item for key, item in wanted.items() if _is_late(rows.get(key), item, list_started)]
-    written = sum(_write_some(kind, some, list_started) for some in _chunks(late))
+    written = sum(_write_some(kind, some, list_started) for some in chunks(late))
 
     there = set(wanted) | {(item.namespace, item.name) for item in listing.unreadable}
     removed = _remove(kind, rows, there, list_started)
@@ -67,7 +64,7 @@ def replace_all(kind: AnyKind, listing: Listing[Any], *, list_started: datetime)
 def apply_many(kind: AnyKind, items: Iterable[Item[Any]]) -> int:
     """Do for many objects, each named once, what :func:`portal.mirror.writing.apply` does for one."""
     relevant = [item for item in items if matters(kind, item.object)]
-    return sum(_write_some(kind, some, _NEVER) for some in _chunks(relevant))
+    return sum(_write_some(kind, some, _NEVER) for some in chunks(relevant))
 
 
 def remove_missing(kind: AnyKind, there: set[Key], *, list_started: datetime) -> int:
@@ -79,7 +76,7 @@ def _remove(kind: AnyKind, rows: dict[Key, _Row], there: set[Key], list_started:
     if ("", "") in there:
         return 0  # the list has an object that cannot even be named: it may be any
     gone = [key for key, row in rows.items() if key not in there and row.mirrored_at < list_started]
-    return sum(_remove_some(kind, some, list_started) for some in _chunks(gone))
+    return sum(_remove_some(kind, some, list_started) for some in chunks(gone))
 
 
 def _rows(kind: AnyKind) -> dict[Key, _Row]:
@@ -176,9 +173,3 @@ def _announce(kind: AnyKind, changes: list[Change]) -> None:
             tell(change)
     for namespace in sorted({change.namespace for change in changes}):
         nudge_on_commit(kind.plural, namespace, "sync")
-
-
-def _chunks(items: Iterable[T]) -> Iterator[list[T]]:
-    source = iter(items)
-    while some := list(islice(source, _AT_ONCE)):
-        yield some

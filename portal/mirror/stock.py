@@ -13,6 +13,7 @@ from django.db import transaction
 
 from gpu.ledger import Ledger
 from kube.kinds import AnyKind
+from portal.mirror.chunks import chunks
 from portal.models import RECORDS, ClassStock, NodeStock
 from portal.nudges import nudge_on_commit
 
@@ -56,11 +57,19 @@ def forget(ledger: Ledger, kind: AnyKind, namespace: str, name: str) -> None:
 
 def write_cells(ledger: Ledger, cells: Iterable[tuple[str, str]]) -> bool:
     """Write these nodes' stock of these resources where it differs; say whether anything did. Empty cells have no row."""
+    is_changed = False
+    for some in chunks(sorted(set(cells))):
+        is_changed |= _write_some_cells(ledger, some)
+    return is_changed
+
+
+def _write_some_cells(ledger: Ledger, cells: list[tuple[str, str]]) -> bool:
     wanted = set(cells)
-    rows = _cell_rows(wanted)
+    found = NodeStock.objects.filter(node__in={node for node, _ in wanted})
+    rows = {(row.node, row.resource): row for row in found if (row.node, row.resource) in wanted}
     fresh: list[NodeStock] = []
     is_changed = False
-    for node, resource in sorted(wanted):
+    for node, resource in cells:
         cell = ledger.cell(node, resource)
         now = {name: getattr(cell, name) for name in _CELL}
         row = rows.get((node, resource))
@@ -120,8 +129,3 @@ def recount() -> None:
             ledger, classes | set(ClassStock.objects.values_list("class_name", flat=True)), offered=classes
         )
         nudge_on_commit("stock", "", "sync")
-
-
-def _cell_rows(wanted: set[tuple[str, str]]) -> dict[tuple[str, str], NodeStock]:
-    rows = NodeStock.objects.filter(node__in={node for node, _ in wanted})
-    return {(row.node, row.resource): row for row in rows if (row.node, row.resource) in wanted}

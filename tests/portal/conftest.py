@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from tests.portal.processes import Portal, running_portal
+from tests.portal.processes import Portal, copied_database, prepare_database, running_portal
+
+
+@pytest.fixture(scope="session")
+def process_postgres(request: pytest.FixtureRequest) -> str | None:
+    """The PostgreSQL server that processes of tests use, if they use one."""
+    if not request.config.getoption("--postgres"):
+        return None
+    url: str = request.getfixturevalue("postgres_url")
+    return url
+
+
+@pytest.fixture(scope="session")
+def prepared_database(tmp_path_factory: pytest.TempPathFactory, process_postgres: str | None) -> Path:
+    folder = tmp_path_factory.mktemp("template")
+    prepare_database(folder, process_postgres)
+    return folder
 
 
 @pytest.fixture
 def portal(
-    request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
+    prepared_database: Path,
+    process_postgres: str | None,
     django_db_blocker: DjangoDbBlocker,
 ) -> Iterator[Portal]:
     """A cluster, a Redis and a database of the test's own; it starts the processes it wants to see."""
-    uses_postgres = request.config.getoption("--postgres")
-    url = request.getfixturevalue("postgres_url") if uses_postgres else None
     folder = tmp_path_factory.mktemp("processes")
-    with django_db_blocker.unblock(), running_portal(folder, postgres_url=url) as running:
+    url = copied_database(prepared_database, folder, process_postgres)
+    with django_db_blocker.unblock(), running_portal(folder, database_url=url) as running:
         yield running

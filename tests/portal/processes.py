@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -132,13 +133,12 @@ class Portal:
 
 
 @contextmanager
-def running_portal(folder: Path, *, postgres_url: str | None) -> Iterator[Portal]:
-    """Start the cluster and Redis, and make the database; the processes are for the test to start."""
+def running_portal(folder: Path, *, database_url: str) -> Iterator[Portal]:
+    """Start the cluster and Redis beside the database; the processes are for the test to start."""
     redis = RunningRedis(folder)
     redis.start()
     server = start_dev_server(folder / "cluster")
-    portal = Portal(folder, server, redis, _new_database(folder, postgres_url))
-    portal.start("migrate", "manage.py", "migrate", "--noinput").wait(timeout=60)
+    portal = Portal(folder, server, redis, database_url)
     parsed: dict[str, Any] = dict(dj_database_url.parse(portal.database_url))
     connections.settings[ALIAS] = connections.configure_settings({"default": {}, ALIAS: parsed})[ALIAS]
     try:
@@ -152,13 +152,40 @@ def running_portal(folder: Path, *, postgres_url: str | None) -> Iterator[Portal
         redis.kill()
 
 
-def _new_database(folder: Path, postgres_url: str | None) -> str:
+TEMPLATE: Final = "portal_template"
+
+
+def prepare_database(folder: Path, postgres_url: str | None) -> None:
+    """Make, once, a database with all tables and the demo users, for every test to copy."""
+    url = _copy_of_nothing(folder, postgres_url)
+    for command in (["migrate", "--noinput"], ["demo_users"]):
+        environment = os.environ | {"DATABASE_URL": url, "DEMO": "1"}
+        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=environment, check=True)
+
+
+def copied_database(template: Path, folder: Path, postgres_url: str | None) -> str:
+    """Copy the prepared database; give the address of the copy."""
     if postgres_url is None:
+        shutil.copy(template / "portal.sqlite3", folder / "portal.sqlite3")
         return f"sqlite:///{folder / 'portal.sqlite3'}"
     name = "portal_" + re.sub(r"\W", "_", folder.name)
+    _create(postgres_url, name, f'TEMPLATE "{TEMPLATE}"')
+    return _named(postgres_url, name)
+
+
+def _copy_of_nothing(folder: Path, postgres_url: str | None) -> str:
+    if postgres_url is None:
+        return f"sqlite:///{folder / 'portal.sqlite3'}"
+    _create(postgres_url, TEMPLATE, "")
+    return _named(postgres_url, TEMPLATE)
+
+
+def _create(postgres_url: str, name: str, options: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-        connection.execute(f'CREATE DATABASE "{name}"')
+        connection.execute(f'CREATE DATABASE "{name}" {options}')
+
+
+def _named(postgres_url: str, name: str) -> str:
     head, _, query = postgres_url.partition("?")
     return f"{head.rpartition('/')[0]}/{name}" + (f"?{query}" if query else "")
 

@@ -34,7 +34,7 @@ def test_what_changes_in_the_cluster_shows_in_the_rows_and_is_nudged(portal: Por
     furnish(portal)
     mirror = portal.mirror()
     until(lambda: all_live(portal), what="every kind is live")
-    heard = redis.Redis.from_url(portal.redis.url).pubsub(ignore_subscribe_messages=True)
+    heard = redis.Redis.from_url(portal.redis.url).pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]  # redis-py
     heard.subscribe(CHANNEL)
 
     claim = portal.put(GPU_CLAIMS, a_claim("one", gpus=2, node="n1"))
