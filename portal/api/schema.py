@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
+from drf_spectacular.authentication import BasicScheme, SessionScheme
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
 from gpu.resources import GPUClaim, GPUClass
@@ -44,6 +45,18 @@ IDEMPOTENCY_KEY: Final = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="The same key and body: the same answer, done once.",
 )
+
+
+class LocalBasicScheme(BasicScheme):
+    """How the document words HTTP Basic."""
+
+    target_class = "portal.api.authentication.LocalBasic"
+
+
+class BrowserSessionScheme(SessionScheme):
+    """How the document words the session of the pages."""
+
+    target_class = "portal.api.authentication.BrowserSession"
 
 
 def ref(name: str) -> dict[str, str]:
