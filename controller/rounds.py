@@ -58,8 +58,9 @@ class Rounds:
         self._quotas: Lanes[Key] = Lanes(
             "quotas", QuotaPublisher(writes, world).look, tasks=tasks, interval_seconds=QUOTA_INTERVAL_SECONDS
         )
+        # Narrow: a first start writes thousands, and orders come first.
         self._gpu_nodes: Lanes[str] = Lanes(
-            "gpunodes", GPUNodePublisher(gateway, writes, world, now=now).look, tasks=tasks, width=8
+            "gpunodes", GPUNodePublisher(gateway, writes, world, now=now).look, tasks=tasks, width=2
         )
 
     def saw(self, kind: AnyKind, event: Event[Any]) -> None:
