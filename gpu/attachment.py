@@ -6,12 +6,12 @@ the claim's node. Of several such pods the oldest covers it. What a pod asks for
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from gpu.corekinds import ContainerResources, Pod
+from gpu.corekinds import ContainerResources, OwnerReference, Pod
 from gpu.holds import ClaimKey
 from gpu.quantities import parse_units
 from gpu.resources import CLAIMS_ANNOTATION, AttachedTo
@@ -35,7 +35,7 @@ class LivePod:
         uid: str,
         node: str,
         created_at: datetime | None,
-        owner: AttachedTo | None,
+        owner: OwnerReference | None,
         claims: tuple[ClaimKey, ...],
         asks: dict[str, int],
     ) -> None:
@@ -47,6 +47,11 @@ class LivePod:
         self.asks = asks
         self.covers: list[Hold] = []
         self.excess: dict[str, int] = {}
+
+    @property
+    def vm_instance(self) -> AttachedTo | None:
+        owner = self.owner
+        return AttachedTo(kind=owner.kind, name=owner.name, uid=owner.uid) if owner is not None else None
 
     def is_same(self, other: LivePod) -> bool:
         return (
@@ -83,13 +88,13 @@ def read_pod(pod: Pod) -> LivePod | None:
         return None
     asks = requested_units(pod)
     meta = pod.metadata
-    named = meta.annotations.get(CLAIMS_ANNOTATION) if meta.annotations else None
     claims: tuple[ClaimKey, ...] = ()
     owner = None
+    named = meta.annotations.get(CLAIMS_ANNOTATION)
     if named:
-        owner = _vm_instance(pod)
+        owner = _vm_instance(meta.owner_references)
         if owner is not None:
-            names = dict.fromkeys(name.strip() for name in named.split(","))
+            names = dict.fromkeys(map(str.strip, named.split(",")))
             claims = tuple((meta.namespace, name) for name in names if name)
     if not asks and not claims:
         return None
@@ -139,8 +144,8 @@ def _add(total: dict[str, int], resources: ContainerResources) -> None:
                 total[resource] = total.get(resource, 0) + units
 
 
-def _vm_instance(pod: Pod) -> AttachedTo | None:
-    for owner in pod.metadata.owner_references:
+def _vm_instance(owners: Iterable[OwnerReference]) -> OwnerReference | None:
+    for owner in owners:
         if owner.controller and owner.kind == LAUNCHER_OWNER_KIND:
-            return AttachedTo(kind=owner.kind, name=owner.name, uid=owner.uid)
+            return owner
     return None

@@ -233,7 +233,7 @@ class Ledger:
     def attachment(self, namespace: str, name: str) -> AttachedTo | None:
         """Give the VM instance that runs with the claim now."""
         hold = self._book.claims.get((namespace, name))
-        return hold.pod.owner if hold is not None and hold.pod is not None else None
+        return hold.pod.vm_instance if hold is not None and hold.pod is not None else None
 
     def health(self, namespace: str, name: str) -> tuple[HealthyReason, ...]:
         """Say everything that is wrong with a bound claim; nothing for one that has no node."""

@@ -94,11 +94,11 @@ def _lower(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _budget(numbers: Numbers, of_what: str) -> str:
+def _budget(numbers: Numbers, of_what: str, nothing: str) -> str:
     limit, used = numbers.get("limit", "?"), numbers.get("used", "?")
     source = f"({numbers.get('key', '?')} in {numbers.get('quota', '?')})"
     if limit == 0:
-        return f"{_asked(numbers)} The budget allows no {of_what} {source}."
+        return f"{_asked(numbers)} The budget allows {nothing} {source}."
     return f"{_asked(numbers)} The budget allows {limit} {of_what} and {used} {_is(used)} used {source}."
 
 
@@ -119,7 +119,7 @@ _WORDING: Final[dict[Reason, Callable[[Numbers], str]]] = {
     Reason.NO_CAPACITY: _no_capacity,
     Reason.NO_NODE_FITS: _no_node_fits,
     Reason.SET_NODE_FULL: _set_node_full,
-    Reason.CLASS_BUDGET_EXCEEDED: lambda numbers: _budget(numbers, "of this offer"),
-    Reason.TOTAL_BUDGET_EXCEEDED: lambda numbers: _budget(numbers, "GPUs in all"),
+    Reason.CLASS_BUDGET_EXCEEDED: lambda numbers: _budget(numbers, "of this offer", "none of this offer"),
+    Reason.TOTAL_BUDGET_EXCEEDED: lambda numbers: _budget(numbers, "GPUs in all", "no GPUs at all"),
     Reason.CAPACITY_UNKNOWN: _capacity_unknown,
 }

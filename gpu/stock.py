@@ -58,14 +58,16 @@ class Stock:
 
     def account(self, node: str, old: Figures, new: Figures) -> None:
         """Take in what changed on a node that serves the class."""
-        self.buckets.put(node, new[4])
-        self.held += new[1] - old[1]
-        self.in_use += new[2] - old[2]
-        self.foreign += new[3] - old[3]
-        self.units += new[0] - old[0]
-        self.out_of_service += max(0, new[0] - new[1] - new[3] - new[4]) - max(
-            0, old[0] - old[1] - old[3] - old[4]
-        )
+        capacity, held, in_use, foreign, free, _ = new
+        was_capacity, was_held, was_in_use, was_foreign, was_free, _ = old
+        self.buckets.put(node, free)
+        self.held += held - was_held
+        self.in_use += in_use - was_in_use
+        self.foreign += foreign - was_foreign
+        self.units += capacity - was_capacity
+        out, was_out = capacity - held - foreign - free, was_capacity - was_held - was_foreign - was_free
+        if out != was_out:
+            self.out_of_service += max(0, out) - max(0, was_out)
 
     def account_idle(self, old: Figures, new: Figures) -> None:
         """Take in what changed on a node that the class selects and that does not serve it now."""
