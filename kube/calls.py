@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,6 +21,9 @@ Body = Mapping[str, Any] | Struct
 FIELD_MANAGER: Final = "gpu-portal"
 _JSON: Final = "application/json"
 _STRICT: Final = ("fieldValidation", "Strict")
+_ORDINARY: Final = re.compile(
+    r"[A-Za-z0-9][-A-Za-z0-9_.:]*"
+)  # what nearly every name is; ASCII, not only dots
 _encoder: Final = msgspec.json.Encoder()
 
 
@@ -185,8 +189,8 @@ def _collection_path(kind: AnyKind, namespace: str | None) -> str:
 
 def _segment(text: str | None) -> str | None:
     """Quote one part of a path. Raise NotFound for what can be no object's name and would change the path."""
-    if text is None:
-        return None
+    if text is None or _ORDINARY.fullmatch(text):
+        return text
     if text in ("", ".", "..") or "/" in text or "%" in text:
         raise NotFound(f"nothing is named {text!r}", code=404, reason="NotFound")
     return quote(text, safe=":", errors="replace")
