@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable
+import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import msgspec
 
@@ -111,10 +113,16 @@ def select(state: State, request: Request, target: Target, served: Served) -> Pa
         check_not_ahead(state, version)
         version = state.store.version
         rest = collection.within(namespace)
-    return _cut(rest, test, limit=limit, version=version)
+    records, is_last = _cut(rest, test, limit=limit)
+    if is_last:
+        return Page(records, version, "", None)
+    last = records[-1].key
+    # Under a selector nobody counts.
+    remaining = None if test is not None else collection.count_after(last, namespace)
+    return Page(records, version, _Position(version, last).encode(), remaining)
 
 
-def _as_it_was(collection: Collection, namespace: str | None, position: _Position) -> Iterable[Record]:
+def _as_it_was(collection: Collection, namespace: str | None, position: _Position) -> Iterator[Record]:
     """Give the records after a position as they were at its resourceVersion."""
     try:
         then = collection.history.undone(position.version)
@@ -123,31 +131,22 @@ def _as_it_was(collection: Collection, namespace: str | None, position: _Positio
             "The provided continue parameter is too old to display a consistent list result. You can start a new list "
             "without the continue parameter."
         ) from None
-    records = {record.key: record for record in collection.within(namespace)}
-    for key, record in then.items():
-        if namespace is not None and key[0] != namespace:
-            continue
-        if record is None:
-            records.pop(key, None)
-        else:
-            records[key] = record
-    return (records[key] for key in sorted(records) if key > position.after)
+    changed = sorted(key for key in then if key > position.after and namespace in (None, key[0]))
+    untouched = (
+        record for record in collection.within(namespace, after=position.after) if record.key not in then
+    )
+    former = (record for key in changed if (record := then[key]) is not None)
+    return heapq.merge(untouched, former, key=lambda record: record.key)
 
 
-def _cut(records: Iterable[Record], test: Matcher | None, *, limit: int, version: int) -> Page:
-    page: list[Record] = []
-    left = 0
-    for record in records:
-        if test is not None and not test(record.object):
-            continue
-        if limit and len(page) == limit:
-            left += 1
-            if test is not None:
-                break  # how many remain is not told under a selector
-        else:
-            page.append(record)
-    token = _Position(version, page[-1].key).encode() if left else ""
-    return Page(page, version, token, left if left and test is None else None)
+def _cut(records: Iterator[Record], test: Matcher | None, *, limit: int) -> tuple[list[Record], bool]:
+    """Take a page off the records; say whether that was all."""
+    if test is not None:
+        records = (record for record in records if test(record.object))
+    if not limit:
+        return list(records), True
+    page = list(islice(records, limit))
+    return page, next(records, None) is None
 
 
 def list_(state: State, request: Request, target: Target, served: Served) -> Answer:

@@ -7,7 +7,7 @@ goes back. Objects are kept as their JSON bytes: small, immutable, and ready to 
 from __future__ import annotations
 
 import sqlite3
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,13 +58,23 @@ class Collection:
         del self.records[key]
         del self.keys[bisect_left(self.keys, key)]
 
-    def within(self, namespace: str | None) -> Iterator[Record]:
-        """Give the records of a namespace, or all, in the order of their keys."""
-        if namespace is None:
-            return (self.records[key] for key in self.keys)
-        first = bisect_left(self.keys, (namespace, ""))
-        last = bisect_left(self.keys, (namespace + "\0", ""))
-        return (self.records[key] for key in self.keys[first:last])
+    def within(self, namespace: str | None, *, after: Key | None = None) -> Iterator[Record]:
+        """Give the records of a namespace, or all, in the order of their keys; those after a key only, where one is given."""
+        first, end = self._range(namespace, after)
+        return (self.records[key] for key in self.keys[first:end])
+
+    def count_after(self, key: Key, namespace: str | None) -> int:
+        first, end = self._range(namespace, key)
+        return end - first
+
+    def _range(self, namespace: str | None, after: Key | None) -> tuple[int, int]:
+        first, end = 0, len(self.keys)
+        if namespace is not None:
+            first = bisect_left(self.keys, (namespace, ""))
+            end = bisect_left(self.keys, (namespace + "\0", ""))
+        if after is not None:
+            first = max(first, bisect_right(self.keys, after))
+        return first, max(first, end)
 
 
 class Store:

