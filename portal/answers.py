@@ -78,6 +78,19 @@ def session_changed(request: HttpRequest) -> HttpResponse:
     return answer(request, _SESSION_CHANGED)
 
 
+def locked_out(request: HttpRequest, *, minutes: int) -> HttpResponse:
+    return answer(
+        request,
+        Problem(
+            status=429,
+            title="Too many wrong passwords",
+            detail=f"Try again in {minutes} minutes.",
+            reason="LockedOut",
+            retry_after_seconds=minutes * 60,
+        ),
+    )
+
+
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return answer(request, _BAD_REQUEST)
 

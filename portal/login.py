@@ -19,6 +19,7 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from portal import answers, audit
+from portal.http import is_api
 from portal.models import User
 
 
@@ -74,6 +75,8 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 def locked_out(request: HttpRequest, response: HttpResponse, credentials: dict[str, Any]) -> HttpResponse:
     """Answer whoever guessed too often. The page does not say whether the name exists."""
     minutes = int(settings.AXES_COOLOFF_TIME.total_seconds() // 60)
+    if is_api(request):
+        return answers.locked_out(request, minutes=minutes)
     form = AuthenticationForm(request, None)
     context = {"form": form, "next": _next_page(request), "locked_minutes": minutes}
     locked = render(request, "login.html", context, status=429)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 
 import pytest
+from pytest_django import Settings
 
 from tests.builders import a_claim
 from tests.fixtures.rest import Mirrored, Rest, problem
@@ -77,3 +79,13 @@ def test_a_fault_of_ours_is_a_problem_too(rest: As, mirrored: Mirrored) -> None:
     alice.client.raise_request_exception = False
 
     problem(alice.get(CLAIMS), 500)
+
+
+def test_whoever_guesses_passwords_has_to_wait(rest: As, settings: Settings) -> None:
+    settings.AXES_FAILURE_LIMIT = 2
+    wrong = {"Authorization": "Basic " + b64encode(b"alice:wrong").decode()}
+
+    for _ in range(2):
+        rest(None).get("classes/", headers=wrong)
+
+    problem(rest(None).get("classes/", headers=wrong), 429)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -191,9 +192,7 @@ def test_a_local_user_orders_by_name_and_password(live: Live, rest: As) -> None:
     nobody = rest(None)
 
     def basic(password: str) -> dict[str, str]:
-        import base64
-
-        return {"Authorization": "Basic " + base64.b64encode(f"alice:{password}".encode()).decode()}
+        return {"Authorization": "Basic " + b64encode(f"alice:{password}".encode()).decode()}
 
     wrong = nobody.send("POST", CLAIMS, claim(), headers=basic("wrong"))
     right = nobody.send("POST", CLAIMS, claim(), headers=basic("correct horse battery"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +16,7 @@ from gpu.resources import GPUClass, Mode
 from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NAMESPACES, NODES, RESOURCE_QUOTAS
 from portal.mirror.stock import feed
 from tests.builders import a_claim, a_class, a_node, a_quota
-from tests.fixtures.live import TIMEOUT_SECONDS, Live
+from tests.fixtures.live import Live
 
 H100 = "nvidia.com/GH100_H100_SXM5_80GB"
 L40S = "nvidia.com/AD102GL_L40S"
@@ -71,25 +69,18 @@ ORDERS: dict[str, tuple[OrderSpec, tuple[str, ...]]] = {
 }
 
 
-def wait_for(ready: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_SECONDS
-    while not ready():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def build(live: Live, *, with_set: bool) -> None:
     """Put the world into the cluster, and wait until the controller has said what is free of every class."""
     live.put(*WORLD)
     if with_set:
         live.put(a_claim("first", gpus=2, set_name="pair"))
-        wait_for(lambda: bool(live.claims() and live.claims()[0].status.node_name))
+        live.wait_for(lambda: bool(live.claims() and live.claims()[0].status.node_name))
 
     def classes() -> list[GPUClass]:
         return [item.object for item in live.gateway.list_all(GPU_CLASSES).items]
 
     wanted = 6 if with_set else 8
-    wait_for(
+    live.wait_for(
         lambda: (
             all(one.status.free is not None for one in classes())
             and {one.metadata.name: one.status.free for one in classes()}["l40s"] == wanted
