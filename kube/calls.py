@@ -21,9 +21,8 @@ Body = Mapping[str, Any] | Struct
 FIELD_MANAGER: Final = "gpu-portal"
 _JSON: Final = "application/json"
 _STRICT: Final = ("fieldValidation", "Strict")
-_ORDINARY: Final = re.compile(
-    r"[A-Za-z0-9][-A-Za-z0-9_.:]*"
-)  # what nearly every name is; ASCII, not only dots
+_ORDINARY: Final = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.:]*")
+"""What nearly every name is; it needs no quoting and cannot lead to another path."""
 _encoder: Final = msgspec.json.Encoder()
 
 
@@ -97,7 +96,10 @@ def replace(
     kind: AnyKind, body: Body, *, namespace: str | None, dry_run: bool, subresource: str | None
 ) -> Call:
     data = _encode_object(kind, body)
-    metadata = msgspec.json.decode(data, type=_Named).metadata
+    try:
+        metadata = _named_decoder.decode(data).metadata
+    except msgspec.ValidationError as error:
+        raise BadRequest(f"the body does not name a {kind.name}: {error}") from error
     path = _object_path(kind, metadata.name, namespace or metadata.namespace or None, subresource)
     return Call("PUT", _with_query(path, [_STRICT, *_dry_run(dry_run)]), data)
 
@@ -159,6 +161,9 @@ class _NamedMeta(Struct):
 
 class _Named(Struct):
     metadata: _NamedMeta
+
+
+_named_decoder: Final = msgspec.json.Decoder(_Named)
 
 
 def _encode(value: object) -> bytes:

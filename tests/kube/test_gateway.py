@@ -109,6 +109,16 @@ def test_an_object_is_replaced_where_its_metadata_says(connect: Connect) -> None
 
 
 @pytest.mark.parametrize(
+    "body", [{}, {"metadata": None}, {"metadata": {"name": 7}}, {"metadata": {"name": ""}}]
+)
+def test_an_object_without_a_name_is_not_replaced(connect: Connect, body: dict[str, Any]) -> None:
+    with scripted(echo) as server, pytest.raises(errors.BadRequest):
+        connect(server.url).replace(GPU_CLAIMS, body, namespace="t")
+
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
     ("patch_type", "patch", "query"),
     [
         (PatchType.MERGE, {"spec": {"maxCount": None, "tolerations": []}}, {}),
