@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct, field
 
 
-class OwnerReference(Struct, rename="camel", kw_only=True, frozen=True, omit_defaults=True):
+class OwnerReference(Struct, gc=False, rename="camel", kw_only=True, frozen=True, omit_defaults=True):
     """Who owns an object; ``controller`` marks the one that manages it."""
 
     api_version: str = ""
@@ -22,7 +22,7 @@ class OwnerReference(Struct, rename="camel", kw_only=True, frozen=True, omit_def
     controller: bool = False
 
 
-class ObjectMeta(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class ObjectMeta(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     """metadata of any object. Times are RFC 3339 with a zone."""
 
     name: str = ""
@@ -39,7 +39,7 @@ class ObjectMeta(Struct, rename="camel", kw_only=True, omit_defaults=True):
     owner_references: list[OwnerReference] = field(default_factory=list)
 
 
-class Taint(Struct, rename="camel", kw_only=True, frozen=True, omit_defaults=True):
+class Taint(Struct, gc=False, rename="camel", kw_only=True, frozen=True, omit_defaults=True):
     """A node's taint. ``str(taint)`` writes it as kubectl does: ``key[=value]:Effect``."""
 
     key: str
@@ -50,7 +50,7 @@ class Taint(Struct, rename="camel", kw_only=True, frozen=True, omit_defaults=Tru
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
-class NodeCondition(Struct, rename="camel", kw_only=True, frozen=True, omit_defaults=True):
+class NodeCondition(Struct, gc=False, rename="camel", kw_only=True, frozen=True, omit_defaults=True):
     type: str
     status: str = "Unknown"
     reason: str = ""
@@ -58,12 +58,12 @@ class NodeCondition(Struct, rename="camel", kw_only=True, frozen=True, omit_defa
     last_transition_time: datetime | None = None
 
 
-class NodeSpec(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class NodeSpec(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     unschedulable: bool = False
     taints: list[Taint] | None = None
 
 
-class NodeStatus(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class NodeStatus(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     """Quantities stay as written: one unreadable value must spoil that value only."""
 
     capacity: dict[str, str | int] = field(default_factory=dict)
@@ -71,64 +71,64 @@ class NodeStatus(Struct, rename="camel", kw_only=True, omit_defaults=True):
     conditions: list[NodeCondition] | None = None
 
 
-class Node(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class Node(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     metadata: ObjectMeta
     spec: NodeSpec = field(default_factory=NodeSpec)
     status: NodeStatus = field(default_factory=NodeStatus)
 
 
-class ContainerResources(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class ContainerResources(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     requests: dict[str, str | int] = field(default_factory=dict)
     limits: dict[str, str | int] = field(default_factory=dict)
 
 
-class Container(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class Container(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     name: str = ""
     resources: ContainerResources = field(default_factory=ContainerResources)
     restart_policy: str = ""  # "Always" on an init container makes it a sidecar
 
 
-class PodSpec(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class PodSpec(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     node_name: str = ""
     containers: list[Container] = field(default_factory=list)
     init_containers: list[Container] = field(default_factory=list)
     overhead: dict[str, str | int] = field(default_factory=dict)
 
 
-class PodStatus(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class PodStatus(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     phase: str = ""
     reason: str = ""
     message: str = ""
 
 
-class Pod(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class Pod(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     metadata: ObjectMeta
     spec: PodSpec = field(default_factory=PodSpec)
     status: PodStatus = field(default_factory=PodStatus)
 
 
-class Namespace(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class Namespace(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     metadata: ObjectMeta
 
 
-class ResourceQuotaSpec(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class ResourceQuotaSpec(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     hard: dict[str, str | int] = field(default_factory=dict)
     scopes: list[str] = field(default_factory=list)
     scope_selector: dict[str, Any] | None = None
 
 
-class ResourceQuotaStatus(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class ResourceQuotaStatus(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     hard: dict[str, str | int] = field(default_factory=dict)
     used: dict[str, str | int] = field(default_factory=dict)
 
 
-class ResourceQuota(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class ResourceQuota(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     metadata: ObjectMeta
     spec: ResourceQuotaSpec = field(default_factory=ResourceQuotaSpec)
     status: ResourceQuotaStatus = field(default_factory=ResourceQuotaStatus)
 
 
-class LeaseSpec(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class LeaseSpec(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     holder_identity: str = ""
     lease_duration_seconds: int = 0
     acquire_time: str = ""
@@ -136,6 +136,6 @@ class LeaseSpec(Struct, rename="camel", kw_only=True, omit_defaults=True):
     lease_transitions: int = 0
 
 
-class Lease(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class Lease(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     metadata: ObjectMeta
     spec: LeaseSpec = field(default_factory=LeaseSpec)

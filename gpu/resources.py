@@ -80,7 +80,7 @@ class ConditionStatus(StrEnum):
     UNKNOWN = "Unknown"
 
 
-class Condition(Struct, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
+class Condition(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
     """metav1.Condition. Set it through :mod:`gpu.conditions`."""
 
     type: Annotated[str, Meta(max_length=316, pattern=CONDITION_TYPE)]
@@ -91,7 +91,7 @@ class Condition(Struct, rename="camel", kw_only=True, omit_defaults=True, frozen
     observed_generation: Annotated[int, Meta(ge=0)] | None = None
 
 
-class Toleration(Struct, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
+class Toleration(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
     """A class's toleration. Absent operator is Equal, absent effect is every effect, absent value is the empty value."""
 
     key: Annotated[str, Meta(max_length=317, pattern=TOLERATION_KEY)] | None = None
@@ -101,17 +101,17 @@ class Toleration(Struct, rename="camel", kw_only=True, omit_defaults=True, froze
     toleration_seconds: int | None = None
 
 
-class DevicePluginSource(Struct, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
+class DevicePluginSource(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
     resource_name: Annotated[str, Meta(min_length=3, max_length=317, pattern=RESOURCE_NAME)]
 
 
-class GPUClassSource(Struct, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
+class GPUClassSource(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
     """The backend that serves a class; exactly one member is set. ``dra`` is reserved."""
 
     device_plugin: DevicePluginSource | None = None
 
 
-class GPUClassSpec(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class GPUClassSpec(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     """One offer. ``max_count`` unset is resolved by :func:`gpu.fit.effective_max_count` and nowhere else."""
 
     vendor: Annotated[str, Meta(min_length=1, max_length=63)]
@@ -127,7 +127,7 @@ class GPUClassSpec(Struct, rename="camel", kw_only=True, omit_defaults=True):
     on_cordon: OnCordon = OnCordon.MOVE
 
 
-class GPUClassStatus(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class GPUClassStatus(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     """``free`` and ``max_free_per_node`` are units; ``None`` is unknown, which is never 0."""
 
     free: int | None = None
@@ -135,7 +135,7 @@ class GPUClassStatus(Struct, rename="camel", kw_only=True, omit_defaults=True):
     conditions: list[Condition] = field(default_factory=list)
 
 
-class GPUClass(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class GPUClass(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     metadata: ObjectMeta
     spec: GPUClassSpec
     status: GPUClassStatus = field(default_factory=GPUClassStatus)
@@ -151,7 +151,7 @@ class GPUClass(Struct, rename="camel", kw_only=True, omit_defaults=True):
         return self.spec.display_name or self.metadata.name
 
 
-class GPUClaimSpec(Struct, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
+class GPUClaimSpec(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
     """Immutable as a whole. All units of one claim are on one node; claims of one namespace and set share a node."""
 
     class_name: Annotated[str, Meta(max_length=63, pattern=DNS_LABEL)]
@@ -159,7 +159,7 @@ class GPUClaimSpec(Struct, rename="camel", kw_only=True, omit_defaults=True, fro
     set_name: Annotated[str, Meta(max_length=63, pattern=DNS_LABEL)] | None = None
 
 
-class AttachedTo(Struct, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
+class AttachedTo(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
     """The VM instance that runs with the claim."""
 
     kind: str
@@ -167,7 +167,7 @@ class AttachedTo(Struct, rename="camel", kw_only=True, omit_defaults=True, froze
     uid: str
 
 
-class RefusedNode(Struct, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
+class RefusedNode(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
     """A node whose kubelet refused the set's launcher; it is not tried again before ``expires_at``."""
 
     node_name: str
@@ -175,7 +175,7 @@ class RefusedNode(Struct, rename="camel", kw_only=True, omit_defaults=True, froz
     expires_at: datetime
 
 
-class GPUClaimStatus(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class GPUClaimStatus(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     node_name: Annotated[str, Meta(max_length=253)] | None = None
     bound_at: datetime | None = None
     attached_to: AttachedTo | None = None
@@ -184,7 +184,7 @@ class GPUClaimStatus(Struct, rename="camel", kw_only=True, omit_defaults=True):
     observed_generation: int | None = None
 
 
-class GPUClaim(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class GPUClaim(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     metadata: ObjectMeta
     spec: GPUClaimSpec
     status: GPUClaimStatus = field(default_factory=GPUClaimStatus)
@@ -194,7 +194,7 @@ class GPUClaim(Struct, rename="camel", kw_only=True, omit_defaults=True):
         return self.metadata.deletion_timestamp is not None
 
 
-class Device(Struct, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
+class Device(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
     """One physical device. ``allocatable``: how many device-plugin devices kubelet counts as allocatable for it."""
 
     id: str
@@ -205,7 +205,7 @@ class Device(Struct, rename="camel", kw_only=True, omit_defaults=True, frozen=Tr
     profile: str | None = None
 
 
-class NodeResource(Struct, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
+class NodeResource(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True, frozen=True):
     """One extended resource of a node, in units."""
 
     name: str
@@ -213,14 +213,14 @@ class NodeResource(Struct, rename="camel", kw_only=True, omit_defaults=True, fro
     allocatable: Annotated[int, Meta(ge=0)]
 
 
-class GPUNodeStatus(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class GPUNodeStatus(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     devices: list[Device] = field(default_factory=list)
     resources: list[NodeResource] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
     observed_at: datetime | None = None
 
 
-class GPUNode(Struct, rename="camel", kw_only=True, omit_defaults=True):
+class GPUNode(Struct, gc=False, rename="camel", kw_only=True, omit_defaults=True):
     metadata: ObjectMeta
     status: GPUNodeStatus = field(default_factory=GPUNodeStatus)
 
