@@ -43,9 +43,9 @@ check: $(VENV)/.dev ## Lint, format, templates, types, room walls, Django's own 
 	find templates -name '*.html' -exec $(BIN)/djade --check --target-version 5.2 {} +
 	$(BIN)/mypy .
 	$(BIN)/lint-imports --no-logo
-	DEBUG=0 DEMO=0 SECRET_KEY=only-for-the-checks-$$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n') ALLOWED_HOSTS=portal.example.org \
+	HTTPS=1 DATABASE_URL=sqlite://:memory: ALLOWED_HOSTS=portal.example.org SECRET_KEY=$$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n') \
 		$(PY) manage.py check --deploy --fail-level WARNING
-	DEBUG=1 $(PY) manage.py makemigrations --check --dry-run
+	DATABASE_URL=sqlite://:memory: $(PY) manage.py makemigrations --check --dry-run
 	$(BIN)/hadolint Dockerfile
 
 bench: $(VENV)/.dev ## Measure what docs promise; figures go to bench/results

@@ -167,6 +167,11 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES else None
 X_FRAME_OPTIONS = "DENY"
+SILENCED_SYSTEM_CHECKS = [
+    "security.W005",  # whether all subdomains are HTTPS is for their owner to say
+    "security.W008",  # the proxy that ends TLS redirects; health checks come over plain HTTP
+    "security.W021",  # so is being on the browsers' preload list
+]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
 
 CONTENT_SECURITY_POLICY = {

@@ -7,11 +7,11 @@ from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
 import pytest
-from gpu.ledger import Ledger
 
 from gpu import corekinds as core
 from gpu import resources as gpu
 from gpu.fit import Offer, Order, Reason, largest_order
+from gpu.ledger import Ledger
 from tools import manifests
 from tools.demo import DEPLOY
 
