@@ -77,7 +77,7 @@ class Rule:
 def compile_rule(given: Node) -> Rule:
     """Compile one entry of x-kubernetes-validations. Raise ValueError when it is no CEL."""
     try:
-        program = _environment().compile(given["rule"])
+        program = _environment().compile(str(given.get("rule", "")))
         message = given.get("messageExpression")
         message_program = _environment().compile(message) if message else None
     except RuntimeError as error:

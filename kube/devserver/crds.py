@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kube.devserver.defaulting import check_nodes
 from kube.devserver.jsonpath import compiled
 from kube.devserver.metadata import now
 from kube.devserver.schema import Schema
@@ -77,6 +78,7 @@ def _version_faults(version: dict[str, Any], path: str) -> Iterator[FieldError]:
         yield FieldError(CauseType.REQUIRED, f"{path}.schema.openAPIV3Schema", detail="schemas are required")
         return
     try:
+        check_nodes(node, "")
         Schema(node).compile()
     except ValueError as error:
         yield FieldError(CauseType.INVALID, f"{path}.schema.openAPIV3Schema", "", str(error))

@@ -12,6 +12,28 @@ Node = dict[str, Any]
 ROOT_FIELDS: Final = ("apiVersion", "kind", "metadata")
 
 
+def check_nodes(node: Any, path: str) -> None:
+    """Raise ValueError where a schema is not made of nodes, or keywords that are walked have another type."""
+    if not isinstance(node, dict):
+        raise ValueError(f"{path or 'the schema'} is no object")
+    properties = node.get("properties", {})
+    if not isinstance(properties, dict):
+        raise ValueError(f"{path}.properties is no object")
+    for key, below in properties.items():
+        check_nodes(below, f"{path}.properties[{key}]")
+    for keyword in ("items", "not", "additionalProperties"):
+        below = node.get(keyword)
+        is_flag = keyword == "additionalProperties" and isinstance(below, bool)
+        if keyword in node and not is_flag:
+            check_nodes(below, f"{path}.{keyword}")
+    for keyword in ("allOf", "anyOf", "oneOf", "x-kubernetes-validations"):
+        below = node.get(keyword, [])
+        if not isinstance(below, list):
+            raise ValueError(f"{path}.{keyword} is no list")
+        for index, child in enumerate(below):
+            check_nodes(child, f"{path}.{keyword}[{index}]")
+
+
 def _below(node: Node | None, key: str) -> Node | None:
     if node is None:
         return None

@@ -180,10 +180,10 @@ def shape_fault(content: Any) -> str | None:
             metadata.pop(field, None)
         elif not isinstance(carried, dict) or not all(isinstance(value, str) for value in carried.values()):
             return f"json: cannot unmarshal value into Go struct field ObjectMeta.metadata.{field} of type string"
-    for field in ("finalizers", "ownerReferences"):
+    for field, sort in (("finalizers", str), ("ownerReferences", dict)):
         carried = metadata.get(field)
         if not carried:
             metadata.pop(field, None)
-        elif not isinstance(carried, list):
+        elif not isinstance(carried, list) or not all(isinstance(item, sort) for item in carried):
             return f"json: cannot unmarshal value into Go struct field ObjectMeta.metadata.{field}"
     return None

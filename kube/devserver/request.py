@@ -115,7 +115,7 @@ class Request:
             raise unsupported_media_type(kind, "application/json, application/yaml")
         try:
             return msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise bad_request(
                 f"the object provided is unrecognized (must be of type {_JSON}): {error}"
             ) from error

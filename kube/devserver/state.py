@@ -36,11 +36,11 @@ class State:
         return record
 
     def instances(self, crd: Object) -> Iterator[tuple[Served, Record]]:
-        """Give every object of the kind a CRD defines."""
-        for served in crds.served_by(crd):
+        """Give every object of the kind a CRD defines, whatever its version."""
+        served = next(crds.served_by(crd), None)
+        if served is not None:
             for record in list(self.store.collection(served.collection).records.values()):
                 yield served, record
-            return
 
     def _changed(self, collection: str, content: Object, *, deleted: bool) -> None:
         if collection in COLLECTIONS:

@@ -171,10 +171,6 @@ async def update(write: Write) -> Answer:
     """Answer a PUT."""
     given = _checked(write.request.decode_object(), write.served)
     metadata = given["metadata"]
-    if metadata.get("name") not in (None, "", write.target.name):
-        raise bad_request(
-            f"the name of the object ({metadata['name']}) does not match the name on the URL ({write.target.name})"
-        )
     if metadata.get("namespace") not in (None, "", write.key[0]):
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
@@ -253,6 +249,10 @@ async def _try_change(write: Write, make: Callable[[Object], Object], record: Re
 
 def _check_preconditions(write: Write, content: Object, old: Object) -> None:
     given, stored = content["metadata"], old["metadata"]
+    if given.get("name") not in (None, "", stored["name"]):
+        raise bad_request(
+            f"the name of the object ({given['name']}) does not match the name on the URL ({stored['name']})"
+        )
     if given.get("uid") not in (None, "", stored["uid"]):
         why = f"Precondition failed: UID in precondition: {given['uid']}, UID in object meta: {stored['uid']}"
         raise conflict(*write.subject, why)

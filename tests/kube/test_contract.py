@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kube.gateway import Gateway
-from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NAMESPACES, NODES, PODS
+from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NAMESPACES, NODES, PODS, RESOURCE_QUOTAS
 from tests.kube.wire import APPLY, JSON_PATCH, STRATEGIC, Wire
 
 
@@ -330,3 +330,57 @@ def test_a_body_that_is_no_json_is_a_bad_request(wire: Wire, namespace: str) -> 
     assert wire.send("POST", path, b"{").code == 400
     assert wire.send("POST", path, b"[]").code == 400
     assert wire.send("PATCH", f"{path}/one", b"{}", content_type="text/plain").code == 415
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        (b"", {400}),
+        (b"5", {400}),
+        (b"[" * 5000, {400}),
+        (b'{"metadata":{"name":"\xff"}}', {400}),
+        (b'{"metadata":[]}', {400}),
+        (b'{"metadata":{"name":5}}', {400}),
+        (b'{"metadata":{"name":"a","labels":"x"}}', {400}),
+        (b'{"metadata":{"name":"a","finalizers":[5]}}', {400}),
+        (b'{"metadata":{"name":"a"},"spec":"x"}', {422}),
+        (b'{"metadata":{"name":"a"},"spec":{"className":"x","count":1e308}}', {422}),
+        (b'{"metadata":{"name":"a"},"spec":{"className":"x","count":1e400}}', {400, 422}),
+        (b'{"metadata":{"name":"a"},"spec":{"className":"x","count":"two"}}', {422}),
+        (b'{"metadata":{"name":"a\\u0000b"},"spec":{"className":"x"}}', {422}),
+    ],
+)
+def test_no_odd_body_is_more_than_a_refusal(wire: Wire, namespace: str, body: bytes, codes: set[int]) -> None:
+    if body.startswith(b"{"):
+        body = b'{"apiVersion":"gpu.cozystack.io/v1alpha1","kind":"GPUClaim",' + body[1:]
+
+    answer = wire.send("POST", GPU_CLAIMS.path(namespace=namespace), body)
+
+    assert answer.code in codes, answer.body
+    assert answer.json["kind"] == "Status"
+
+
+def test_a_patch_does_not_rename(wire: Wire, claim: dict[str, Any], namespace: str) -> None:
+    renamed = wire.patch(GPU_CLAIMS, "one", {"metadata": {"name": "two"}}, namespace=namespace)
+
+    assert renamed.code == 400
+    assert "does not match the name on the URL" in renamed.json["message"]
+
+
+def test_a_quota_that_counts_objects_is_kept_to(wire: Wire, namespace: str) -> None:
+    key = "count/gpuclaims.gpu.cozystack.io"
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": {key: "1"}}}
+    wire.create(RESOURCE_QUOTAS, quota, namespace=namespace)
+    # A real API server enforces what the status says; its controller copies it there.
+    status = {"status": {"hard": {key: "1"}, "used": {key: "0"}}}
+    wire.patch(RESOURCE_QUOTAS, "q", status, namespace=namespace, subresource="status")
+
+    first = wire.create(GPU_CLAIMS, a_claim("one"), namespace=namespace)
+    second = wire.create(GPU_CLAIMS, a_claim("two"), namespace=namespace)
+
+    assert first.code == 201
+    assert second.code == 403
+    assert second.json["message"] == (
+        f'gpuclaims.gpu.cozystack.io "two" is forbidden: exceeded quota: q, requested: {key}=1, '
+        f"used: {key}=1, limited: {key}=1"
+    )
