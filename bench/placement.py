@@ -117,9 +117,7 @@ def main() -> int:
     given = parser.parse_args()
     nodes_file = TRACE / "openb_node_list_gpu_node.csv"
     if not nodes_file.exists():
-        print(
-            f"No trace at {TRACE}: nothing measured. Set GPU_PORTAL_SHARED to the folder that holds data/openb."
-        )
+        print(f"Skipped, no trace at {TRACE}. Set GPU_PORTAL_SHARED to the folder that holds data/openb.")
         return 0
     all_nodes = read_nodes(nodes_file)
     jobs = read_jobs(TRACE / PODS)

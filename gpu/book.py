@@ -27,7 +27,6 @@ class Book:
         self._budgets = budgets
         self.claims: dict[ClaimKey, Hold] = {}
         self.reservations: dict[str, Hold] = {}
-        self._of_class: dict[str, set[Hold]] = {}
         self._at_node: dict[str, set[Hold]] = {}
         self._sets: dict[tuple[str, str], set[Hold]] = {}
         self._waiting: dict[str, set[Hold]] = {}
@@ -38,8 +37,10 @@ class Book:
 
     # Who is where. Sets are of object identity: whoever shows them sorts them.
 
-    def of_class(self, class_name: str) -> set[Hold] | frozenset[Hold]:
-        return self._of_class.get(class_name, _NOBODY)
+    def of_class(self, class_name: str) -> list[Hold]:
+        """Find the class's holds. Looks at all of them: classes are edited seldom, claims come and go."""
+        holds = (*self.claims.values(), *self.reservations.values())
+        return [hold for hold in holds if hold.class_name == class_name]
 
     def at_node(self, node: str) -> set[Hold] | frozenset[Hold]:
         """Give the holds bound to the node or planned for it."""
@@ -60,7 +61,6 @@ class Book:
         else:
             self.reservations[hold.uid] = hold
         hold.is_listed = True
-        _include(self._of_class, hold.class_name, hold)
         if hold.set_name:
             _include(self._sets, (hold.namespace, hold.set_name), hold)
         if hold.node is not None:
@@ -79,7 +79,6 @@ class Book:
             del self.reservations[hold.uid]
         hold.is_listed = False
         self.place(hold, node=None, planned=None)
-        _exclude(self._of_class, hold.class_name, hold)
         if hold.set_name:
             _exclude(self._sets, (hold.namespace, hold.set_name), hold)
             self._look_at_set(hold)

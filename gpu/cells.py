@@ -26,9 +26,9 @@ class Cell(Struct, frozen=True):
     over_committed: int = 0
 
 
-Figures = tuple[int, int, int, int, int, int]
-"""capacity, held, in_use, foreign, free, over_committed: what the sums over a class's nodes are made of."""
-NO_FIGURES: Final[Figures] = (0, 0, 0, 0, 0, 0)
+Figures = tuple[int, int, int, int, int, int, int]
+"""capacity, held, in_use, foreign, free, over_committed, allocatable: what the sums over a class's nodes are made of."""
+NO_FIGURES: Final[Figures] = (0, 0, 0, 0, 0, 0, 0)
 
 
 class Tally:
@@ -69,14 +69,22 @@ class Tally:
         taken = self.held + self.foreign
         room = self.allocatable - taken
         if room >= 0:
-            return (self.capacity, self.held, self.in_use, self.foreign, room, 0)
-        return (self.capacity, self.held, self.in_use, self.foreign, 0, min(self.held, -room))
+            return (self.capacity, self.held, self.in_use, self.foreign, room, 0, self.allocatable)
+        return (
+            self.capacity,
+            self.held,
+            self.in_use,
+            self.foreign,
+            0,
+            min(self.held, -room),
+            self.allocatable,
+        )
 
     def as_cell(self) -> Cell:
-        capacity, held, in_use, foreign, free, over_committed = self.current()
+        capacity, held, in_use, foreign, free, over_committed, allocatable = self.current()
         return Cell(
             capacity=capacity,
-            allocatable=self.allocatable,
+            allocatable=allocatable,
             foreign=foreign,
             held=held,
             in_use=in_use,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from sys import intern
 
 from msgspec import Struct
 
@@ -70,9 +71,10 @@ class Ledger:
             self._look_at_class(name)
 
     def _look_at_class(self, name: str) -> None:
-        for hold in self._book.of_class(name):
+        holds = self._book.of_class(name)
+        for hold in holds:
             self._book.charge(hold)
-        self._book.changed_claims.update(_claims(self._book.of_class(name)))
+        self._book.changed_claims.update(_claims(holds))
 
     def set_node(self, node: Node) -> None:
         self._inventory.set_node(node)
@@ -92,15 +94,16 @@ class Ledger:
         book = self._book
         book.changed_claims.add(key)
         hold = book.claims.get(key)
-        node, is_releasing = status.node_name or None, meta.deletion_timestamp is not None
-        if hold is not None and (hold.uid != meta.uid or hold.spec != claim.spec):
+        node = intern(status.node_name) if status.node_name else None
+        is_releasing = meta.deletion_timestamp is not None
+        if hold is not None and (hold.uid != meta.uid or not hold.asks_for(meta.namespace, claim.spec)):
             book.strike(hold)
             hold = None
         if hold is None:
             hold = Hold(namespace=meta.namespace, name=meta.name, uid=meta.uid, spec=claim.spec)
             hold.created_at = meta.creation_timestamp
             hold.refused, hold.is_releasing, hold.node = status.refused_nodes or (), is_releasing, node
-            self._planner.take_over(meta.uid, hold)
+            self._planner.take_over(meta.uid, hold, claim.spec)
             if node is not None or is_releasing:
                 hold.planned = None
             book.enter(hold)

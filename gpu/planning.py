@@ -13,7 +13,7 @@ from gpu.fit import Capacity, Order, Verdict
 from gpu.holds import ClaimKey, Hold, common_node, hold_for_order
 from gpu.inventory import Inventory
 from gpu.placement import Demand, best_fit, left_over
-from gpu.resources import OnCordon
+from gpu.resources import GPUClaimSpec, OnCordon
 from gpu.stock import Stock
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
@@ -90,12 +90,12 @@ class Planner:
         del self._verdicts[uid]
         return True
 
-    def take_over(self, uid: str, claim: Hold) -> None:
+    def take_over(self, uid: str, claim: Hold, spec: GPUClaimSpec) -> None:
         """Give the claim's hold the node that was reserved for it, and end the reservation."""
         reserved = self._book.reservations.get(uid)
         if reserved is None:
             return
-        if reserved.spec == claim.spec and reserved.namespace == claim.namespace:
+        if reserved.asks_for(claim.namespace, spec):
             claim.planned = reserved.planned
         self.cancel(uid)
 

@@ -58,8 +58,8 @@ class Stock:
 
     def account(self, node: str, old: Figures, new: Figures) -> None:
         """Take in what changed on a node that serves the class."""
-        capacity, held, in_use, foreign, free, _ = new
-        was_capacity, was_held, was_in_use, was_foreign, was_free, _ = old
+        capacity, held, in_use, foreign, free, _, _ = new
+        was_capacity, was_held, was_in_use, was_foreign, was_free, _, _ = old
         self.buckets.put(node, free)
         self.held += held - was_held
         self.in_use += in_use - was_in_use

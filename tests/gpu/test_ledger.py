@@ -103,6 +103,15 @@ def test_a_heartbeat_changes_nothing(ledger: Ledger) -> None:
     assert not ledger.take_changes()
 
 
+def test_a_cell_is_announced_even_when_only_its_allocatable_changed(ledger: Ledger) -> None:
+    ledger.set_pod(a_pod(gpus=9, node="n4"))
+    ledger.take_changes()
+
+    ledger.set_node(a_node("n4", allocatable={L40S: 3}, capacity={L40S: 4}))
+
+    assert ledger.take_changes().cells == {("n4", L40S)}
+
+
 def test_resources_that_no_class_sells_are_not_counted(ledger: Ledger) -> None:
     ledger.set_node(a_node("n8", allocatable={L40S: 8, "devices.kubevirt.io/kvm": "1k"}))
     ledger.set_pod(a_pod(asks={"devices.kubevirt.io/kvm": 1}, node="n8"))
