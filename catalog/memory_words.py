@@ -20,7 +20,7 @@ def memory_fault(text: str) -> str:
     """Say what is wrong with the amount; "" when nothing is."""
     if not matches(QUANTITY, text):
         return f"Write a number and a unit without a space, such as 48Gi.{_did_you_mean(text)}"
-    size = parse_bytes(text)
+    size = Decimal(-1) if text.startswith("-") else parse_bytes(text)
     if size is None:
         return "That number is too long. Write it as in 48Gi."
     if size <= 0:

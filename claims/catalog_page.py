@@ -22,7 +22,8 @@ def catalog(request: PortalRequest) -> HttpResponse:
     """Show every offer, narrowed by the filter in the address."""
     remember_tenant(request, request.GET.get("tenant", ""))
     records = list(ClassRecord.objects.offered())
-    viewer = viewer_of(request.access, current_tenant(request), records)
+    fresh = freshness_words()
+    viewer = viewer_of(request.access, current_tenant(request), records, is_known=not fresh.is_stale)
     narrowed = CatalogFilter.of(request.GET)
     cards = narrowed.cards(card_of(record, viewer) for record in narrowed.records(records))
     shown = {
@@ -33,7 +34,7 @@ def catalog(request: PortalRequest) -> HttpResponse:
         "choices": narrowed.choices(records),
         "tenant": viewer.tenant,
         "sees_stock": request.access.is_hoster,
-        "freshness": freshness_words(),
+        "freshness": fresh,
     }
     template = "catalog/catalog.html#cards" if is_fragment(request) else "catalog/catalog.html"
     return render(request, template, shown)

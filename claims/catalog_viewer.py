@@ -9,17 +9,16 @@ from catalog.models import OfferPresentation
 from claims.pools import held_in
 from claims.preview import largest_orders
 from portal.access import Access
-from portal.freshness import freshness
 from portal.models import ClassRecord, ClassStock
 
 
-def viewer_of(access: Access, tenant: str, offers: Sequence[ClassRecord]) -> Viewer:
+def viewer_of(access: Access, tenant: str, offers: Sequence[ClassRecord], *, is_known: bool) -> Viewer:
     """Collect the viewer's own units and budgets, the prices, and for the hoster the stock."""
     stock = {row.class_name: row for row in ClassStock.objects.all()} if access.is_hoster else {}
     return Viewer(
         tenant=tenant,
         can_order=bool(tenant) and access.can_order(tenant),
-        is_known=not freshness().is_stale,
+        is_known=is_known,
         held={name: used for name, (used, _) in held_in(tenant).items()} if tenant else {},
         largest=largest_orders(tenant, offers) if tenant else {},
         stock=stock,

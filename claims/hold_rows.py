@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Final
 
-from django.db.models import Q, Sum
+from django.db.models import OuterRef, Q, Subquery, Sum
 from django.urls import reverse
 
 from claims.hold_words import health_words, phase_pill, phase_words
@@ -45,6 +46,7 @@ class HoldRow:
     release_url: str
     why_not: str
     node: str = ""
+    node_url: str = ""
 
     @property
     def say(self) -> str:
@@ -55,21 +57,23 @@ class HoldRow:
 def hold_rows(
     records: Iterable[ClaimRecord], *, can_release: bool, sees_nodes: bool = False
 ) -> list[HoldRow]:
-    """Make the rows, with one query for the offers' names however many there are."""
-    records = list(records)
-    names = {record.class_name for record in records}
-    offers = ClassRecord.objects.filter(name__in=names).values_list("name", "display_name")
-    titles = {name: display_name or name for name, display_name in offers}
+    """Make the rows of records that :func:`titled` gave."""
     return [
-        _row(record, titles.get(record.class_name, record.class_name), can_release, sees_nodes)
+        _row(record, getattr(record, "offer_title", "") or record.class_name, can_release, sees_nodes)
         for record in records
     ]
+
+
+def titled(rows: ClaimQuerySet) -> ClaimQuerySet:
+    """Bring along what people call the offer of each hold."""
+    offer = ClassRecord.objects.filter(name=OuterRef("class_name"))
+    return rows.annotate(offer_title=Subquery(offer.values("display_name")[:1]))
 
 
 def _row(record: ClaimRecord, offer: str, can_release: bool, sees_nodes: bool) -> HoldRow:
     is_releasing = record.phase == Phase.RELEASING
     why_not = "Being released already" if is_releasing else "" if can_release else "You may look, not release"
-    where = [record.namespace, record.name]
+    url = f"{_holds_url(record.namespace)}{record.name}/"
     return HoldRow(
         key=f"{record.namespace}-{record.name}".replace(".", "_"),
         namespace=record.namespace,
@@ -80,11 +84,24 @@ def _row(record: ClaimRecord, offer: str, can_release: bool, sees_nodes: bool) -
         words=phase_words(record),
         health=health_words(record),
         since=record.deleting_since or record.bound_at or record.created_at,
-        url=reverse("hold", args=where),
-        release_url="" if why_not else reverse("release", args=where),
+        url=url,
+        release_url="" if why_not else f"{url}release/",
         why_not=why_not,
         node=record.node_name if sees_nodes else "",
+        node_url=f"{reverse('nodes')}{record.node_name}/" if sees_nodes and record.node_name else "",
     )
+
+
+@lru_cache(maxsize=1024)
+def _holds_url(namespace: str) -> str:
+    """Names of holds are DNS names, so they stand in an address as they are: looking each up would cost more than the row."""
+    return reverse("holds", args=[namespace])
+
+
+def title_of(class_name: str) -> str:
+    """Give what a person calls the offer, also when it is gone."""
+    offer = ClassRecord.objects.filter(name=class_name).first()
+    return offer.title if offer else class_name
 
 
 def narrowed(rows: ClaimQuerySet, *, words: str, phase: str, sees_nodes: bool = False) -> ClaimQuerySet:

@@ -66,13 +66,14 @@ class OrderForm(forms.Form):
         return key if _ORDER_KEY.match(key) else new_order_key()
 
     def spec(self, namespace: str) -> OrderSpec:
-        """Give the order. Only for a valid form."""
+        """Give the order. Only for a valid form. A name that nobody typed follows the chosen offer."""
         cleaned: dict[str, Any] = self.cleaned_data
+        typed = cleaned["name"] if cleaned["name"] != cleaned["suggested"] else ""
         return OrderSpec(
             namespace=namespace,
             class_name=cleaned["class_name"],
             count=cleaned["count"],
-            name=cleaned["name"],
+            name=typed or suggested_name(cleaned["class_name"], cleaned["order_key"]),
             set_name=cleaned["new_set"] or cleaned["set_name"] or None,
             order_key=cleaned["order_key"],
         )

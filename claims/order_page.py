@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
@@ -107,31 +107,19 @@ def verdict_of(
     spec = form.spec(namespace)
     answer = preview(access, spec)
     fits = [answer.smaller, *answer.others] if answer.smaller else list(answer.others)
-    renamed = _renamed(form, spec)
     return {
         "form": form,
         "verdict": verdict_words(answer.verdict, namespace=namespace),
         "fits": [_fit(alternative, namespace) for alternative in fits],
         "code": order_as_code(
-            _named(spec, renamed),
+            spec,
             base_url=request.build_absolute_uri("/").rstrip("/"),
             username=access.username,
         ),
-        "renamed": renamed,
+        "renamed": spec.name if spec.name != form.cleaned_data["name"] else "",
         "price": _price(spec),
         "order_label": f"Order {spec.count} × {title or spec.class_name}",
     }
-
-
-def _named(spec: OrderSpec, name: str) -> OrderSpec:
-    return replace(spec, name=name or spec.name)
-
-
-def _renamed(form: OrderForm, spec: OrderSpec) -> str:
-    """Give the name that follows the chosen offer, while the person has not typed one; "" when it is right already."""
-    fresh = suggested_name(spec.class_name, spec.order_key)
-    untouched = not spec.name or spec.name == form.cleaned_data["suggested"]
-    return fresh if untouched and spec.name != fresh else ""
 
 
 def _fit(alternative: Alternative, namespace: str) -> Fit:

@@ -10,20 +10,20 @@ from django.views.decorators.http import require_http_methods, require_safe
 from claims.budget import budget_of
 from claims.budget_words import budget_words
 from claims.hold_page import hold_page
-from claims.hold_rows import ALL_COLUMNS, COLUMNS, hold_rows, narrowed, totals
+from claims.hold_rows import ALL_COLUMNS, COLUMNS, hold_rows, narrowed, title_of, titled, totals
 from claims.models import OrderEvent
 from claims.order_form import OrderForm
 from claims.order_page import first_form, offers_in_order, page_of, verdict_of
-from claims.orders import NameTaken, OrderRefused
+from claims.orders import NameTaken, OrderRefused, Placed
 from claims.services import place_order
 from claims.services import release as release_claim
 from claims.timeline import HISTORY_COLUMNS, event_lines
 from gpu.conditions import Phase
-from kube.errors import KubeError
+from kube.errors import AlreadyExists, KubeError
 from portal.access import Right, hoster_required, tenant_required
 from portal.cluster import gateway_for
 from portal.current_tenant import remember_tenant
-from portal.errors import from_kube_error, refused
+from portal.errors import Problem, from_kube_error, refused
 from portal.http import PortalRequest, is_fragment
 from portal.listing import list_page
 from portal.models import ClaimRecord, ClassRecord
@@ -46,29 +46,32 @@ def order(request: PortalRequest, ns: str) -> HttpResponse:
 def _place(request: PortalRequest, ns: str, form: OrderForm) -> HttpResponse:
     """Place a valid order; else show the form again with everything that was typed."""
     problem = None
-    status = 422
     if form.is_valid() and request.POST.get("act") != "check":
-        try:
-            placed = place_order(access=request.access, gateway=gateway_for(request.user), spec=form.spec(ns))
-        except OrderRefused as error:
-            problem = refused(error.refusals, retry_after_seconds=error.retry_after_seconds)
-        except NameTaken:
-            form.add_error("name", NAME_TAKEN)
-            status = 409
-        except KubeError as error:
-            problem = from_kube_error(error)
-        else:
-            claim = placed.claim
-            messages.success(
-                request, f"Ordered {claim.spec.count} × {claim.spec.class_name} as {claim.metadata.name}."
-            )
-            for warning in placed.warnings:
+        outcome = _attempt(request, ns, form)
+        if isinstance(outcome, Placed):
+            claim = outcome.claim
+            title = title_of(claim.spec.class_name)
+            messages.success(request, f"Ordered {claim.spec.count} × {title} as {claim.metadata.name}.")
+            for warning in outcome.warnings:
                 messages.warning(request, f"The cluster warns: {warning}")
             return redirect("holds", ns)
-    elif form.is_valid():
-        status = 200
+        problem = outcome
+    status = problem.status if problem else 200 if form.is_valid() else 422
     page = page_of(request, request.access, ns, form, problem=problem)
-    return render(request, "claims/order.html", page, status=problem.status if problem else status)
+    return render(request, "claims/order.html", page, status=status)
+
+
+def _attempt(request: PortalRequest, ns: str, form: OrderForm) -> Placed | Problem:
+    try:
+        return place_order(access=request.access, gateway=gateway_for(request.user), spec=form.spec(ns))
+    except OrderRefused as error:
+        return refused(error.refusals, retry_after_seconds=error.retry_after_seconds)
+    except NameTaken as error:
+        problem = from_kube_error(AlreadyExists(str(error), code=409))
+        form.add_error("name", NAME_TAKEN)
+        return problem
+    except KubeError as error:
+        return from_kube_error(error)
 
 
 @require_safe
@@ -88,7 +91,7 @@ def holds(request: PortalRequest, ns: str) -> HttpResponse:
     remember_tenant(request, ns)
     words, phase = request.GET.get("q", "").strip()[:100], request.GET.get("phase", "")
     mine = ClaimRecord.objects.visible_to(request.access).in_tenant(ns)
-    found = narrowed(mine, words=words, phase=phase)
+    found = titled(narrowed(mine, words=words, phase=phase))
     page = list_page(request, found, columns=COLUMNS, sort="name", unique=("name",))
     can_order = request.access.can_order(ns)
     shown = {
@@ -111,7 +114,7 @@ def all_holds(request: PortalRequest) -> HttpResponse:
     """List what all tenants hold, for the hoster."""
     words, phase = request.GET.get("q", "").strip()[:100], request.GET.get("phase", "")
     everyones = ClaimRecord.objects.visible_to(request.access)
-    found = narrowed(everyones, words=words, phase=phase, sees_nodes=True)
+    found = titled(narrowed(everyones, words=words, phase=phase, sees_nodes=True))
     page = list_page(request, found, columns=ALL_COLUMNS, sort="namespace", unique=("namespace", "name"))
     shown = {
         "page": page,
@@ -126,7 +129,7 @@ def all_holds(request: PortalRequest) -> HttpResponse:
 
 
 def _claim_or_404(request: PortalRequest, ns: str, name: str) -> ClaimRecord:
-    record = ClaimRecord.objects.visible_to(request.access).in_tenant(ns).filter(name=name).first()
+    record = titled(ClaimRecord.objects.visible_to(request.access).in_tenant(ns)).filter(name=name).first()
     if record is None:
         raise Http404("no such hold")
     return record
@@ -149,7 +152,7 @@ def release(request: PortalRequest, ns: str, name: str) -> HttpResponse:
         return _release(request, ns, name)
     record = _claim_or_404(request, ns, name)
     template = "claims/release.html#question" if is_fragment(request) else "claims/release.html"
-    return render(request, template, {"tenant": ns, "record": record, "title": _title(record)})
+    return render(request, template, {"tenant": ns, "record": record, "title": title_of(record.class_name)})
 
 
 def _release(request: PortalRequest, ns: str, name: str) -> HttpResponse:
@@ -171,11 +174,6 @@ def _release(request: PortalRequest, ns: str, name: str) -> HttpResponse:
     else:
         messages.success(request, f"Releasing {name}: it is free as soon as its VM has stopped.")
     return redirect("holds", ns)
-
-
-def _title(record: ClaimRecord) -> str:
-    offer = ClassRecord.objects.filter(name=record.class_name).first()
-    return offer.title if offer else record.class_name
 
 
 @require_safe

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from django import template
+from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -53,6 +54,7 @@ class Frame:
     theme: str
     themes: tuple[ThemeChoice, ...]
     now_ms: int
+    csrf_cookie: str
     scripts: tuple[str, ...] = SCRIPTS
     home_url: str = "/"
     username: str = ""
@@ -79,14 +81,19 @@ def frame(context: dict[str, Any]) -> Frame:
     themes = tuple(
         ThemeChoice(value, label, icon, (theme or "system") == value) for value, label, icon in THEMES
     )
-    plain = Frame(theme=theme, themes=themes, now_ms=int(time.time() * 1000))
+    plain = Frame(
+        theme=theme, themes=themes, now_ms=int(time.time() * 1000), csrf_cookie=settings.CSRF_COOKIE_NAME
+    )
     user = getattr(request, "user", None)
     if request is None or user is None or not user.is_authenticated:
         return plain
-    return _for_person(with_access(request), plain)
+    shown = context.get("freshness")
+    return _for_person(
+        with_access(request), plain, shown if isinstance(shown, FreshnessWords) else freshness_words()
+    )
 
 
-def _for_person(request: PortalRequest, plain: Frame) -> Frame:
+def _for_person(request: PortalRequest, plain: Frame, freshness: FreshnessWords) -> Frame:
     access = request.access
     tenant = current_tenant(request)
     page = (request.resolver_match.url_name if request.resolver_match else "") or ""
@@ -95,6 +102,7 @@ def _for_person(request: PortalRequest, plain: Frame) -> Frame:
         theme=plain.theme,
         themes=plain.themes,
         now_ms=plain.now_ms,
+        csrf_cookie=plain.csrf_cookie,
         username=access.username,
         is_hoster=access.is_hoster,
         tenant=tenant,
@@ -102,7 +110,7 @@ def _for_person(request: PortalRequest, plain: Frame) -> Frame:
         tabs=tabs,
         new_url=_new_url(request, tenant),
         live_url=f"/live/?{urlencode({'tenant': tenant})}" if tenant and not access.is_hoster else "/live/",
-        freshness=freshness_words(),
+        freshness=freshness,
     )
 
 

@@ -1,6 +1,7 @@
 // Forms: one submit per click, a fresh CSRF token after a new login in another tab, copying, filters that apply themselves.
 (() => {
-  const token = () => (document.cookie.match(/(?:^|; )gpu_portal_csrf=([^;]+)/) || [])[1];
+  const cookie = `${document.documentElement.dataset.csrf}=`;
+  const token = () => (document.cookie.split("; ").find((one) => one.startsWith(cookie)) || "").slice(cookie.length);
 
   document.addEventListener(
     "submit",

@@ -21,18 +21,40 @@
     announce(lost ? "Live updates are interrupted." : "Live updates are back.");
   }
 
-  document.addEventListener("htmx:sseOpen", () => {
-    if (!streamOpen && performance.now() > GRACE_MS) refresh();
-    streamOpen = true;
+  function hears(isOpen) {
+    if (streamOpen && !isOpen) lostAt = Date.now();
+    streamOpen = isOpen;
     showStream();
-  });
-
-  for (const name of ["htmx:sseError", "htmx:sseClose"]) {
-    document.addEventListener(name, () => {
-      if (streamOpen) lostAt = Date.now();
-      streamOpen = false;
-    });
   }
+
+  // The stream itself can live while the news does not reach it: then it says "stale", and "live" when it does again.
+  const connect = htmx.createEventSource;
+  htmx.createEventSource = (url) => {
+    const source = connect(url);
+    source.addEventListener("stale", () => {
+      hears(false);
+      lostAt = 0;
+      showStream();
+    });
+    source.addEventListener("live", () => {
+      hears(true);
+      refresh();
+    });
+    return source;
+  };
+
+  // What happened before the stream was open was not heard.
+  document.addEventListener("htmx:sseOpen", () => {
+    hears(true);
+    refresh();
+  });
+  document.addEventListener("htmx:sseError", () => hears(false));
+
+  // The session has ended: asking once more leads to the login page.
+  document.addEventListener("htmx:sseClose", (event) => {
+    hears(false);
+    if (event.detail.type === "message") refresh();
+  });
 
   setInterval(() => {
     showStream();

@@ -1,0 +1,1 @@
+"""Tags of stock: bars and numbers of units."""
