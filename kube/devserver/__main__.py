@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import base64
 import gc
 import logging
-import re
-import secrets
 import signal
 import socket
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -22,32 +18,15 @@ import uvicorn
 
 from kube.certificates import ServerFiles, keep_server_files
 from kube.devserver import bootstrap
+from kube.devserver.accounts import Account, Accounts
 from kube.devserver.app import App
 from kube.devserver.auth import Authenticator, read_tokens
 from kube.devserver.state import State
 from kube.devserver.store import Store
 
 _HOST: Final = "127.0.0.1"
-_ADMIN: Final = "admin"
-_MASTERS: Final = "system:masters"
 _LAST_ANSWERS_SECONDS: Final = 2.0
 _NAMES: Final = ("127.0.0.1", "localhost", "kubernetes", "kubernetes.default.svc")
-
-
-@dataclass(frozen=True)
-class Account:
-    """A user who gets a token and a kubeconfig."""
-
-    name: str
-    groups: tuple[str, ...]
-
-    @classmethod
-    def parse(cls, text: str) -> Account:
-        # A service account's name has colons of its own.
-        parts = re.fullmatch(r"(system:serviceaccount:[^:]+:[^:]+|[^:]+)(?::(.*))?", text)
-        if parts is None:
-            raise argparse.ArgumentTypeError(f"{text!r} is not NAME:GROUP,GROUP")
-        return cls(parts[1], tuple(group for group in (parts[2] or "").split(",") if group))
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -65,47 +44,6 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help="another user with a kubeconfig-NAME; may be repeated",
     )  # fmt: skip
     return parser.parse_args(argv)
-
-
-def _issue_tokens(path: Path, accounts: Sequence[Account]) -> dict[str, str]:
-    """Give each account its token: the one it had, or a new one."""
-    known: dict[str, str] = {}
-    if path.exists():
-        known = {user.name: token for token, user in read_tokens(path).items()}
-    tokens = {account.name: known.get(account.name) or secrets.token_hex(16) for account in accounts}
-    lines = [
-        f'{tokens[account.name]},{account.name},{account.name},"{",".join(account.groups)}"\n'
-        for account in accounts
-    ]
-    _write_secret(path, "".join(lines))
-    return tokens
-
-
-def _write_secret(path: Path, text: str) -> None:
-    path.touch(mode=0o600)
-    path.write_text(text, encoding="utf-8")
-
-
-def _kubeconfig(url: str, files: ServerFiles, user: str, token: str) -> str:
-    authority = base64.b64encode(files.ca_bundle).decode()
-    return f"""apiVersion: v1
-kind: Config
-clusters:
-- name: dev
-  cluster:
-    server: {url}
-    certificate-authority-data: {authority}
-users:
-- name: {user}
-  user:
-    token: {token}
-contexts:
-- name: dev
-  context:
-    cluster: dev
-    user: {user}
-current-context: dev
-"""
 
 
 def _listen(port: int) -> socket.socket:
@@ -160,17 +98,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     files = keep_server_files(
         data / "tls", _NAMES, now=datetime.now(UTC), authority_name="GPU Portal dev server"
     )
-    accounts = [Account(_ADMIN, (_MASTERS,)), *arguments.user]
-    tokens = _issue_tokens(data / "tokens.csv", accounts)
-    for account in accounts:
-        name = "kubeconfig" if account.name == _ADMIN else f"kubeconfig-{account.name.replace(':', '-')}"
-        _write_secret(data / name, _kubeconfig(url, files, account.name, tokens[account.name]))
+    accounts = Accounts.issue(data, arguments.user)
+    accounts.write_kubeconfigs(url, files.ca_bundle)
     store = Store(data / "state.sqlite3", history_length=arguments.compaction)
     state = State(store)
     bootstrap.fill(state)
     for crd in bootstrap.read_crds(arguments.crds) if arguments.crds else ():
         bootstrap.install(state, crd)
-    app = App(state, Authenticator(read_tokens(data / "tokens.csv")))
+    app = App(state, Authenticator(read_tokens(accounts.tokens)))
     gc.freeze()
     print("kube.devserver: for demo and tests only, not a cluster", file=sys.stderr)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
