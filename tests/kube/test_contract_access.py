@@ -9,7 +9,7 @@ import pytest
 
 from gpu.corekinds import Pod
 from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NODES, Kind
-from tests.kube.test_contract import a_claim
+from tests.kube.orders import a_claim
 from tests.kube.wire import Wire
 
 RBAC: Final = "rbac.authorization.k8s.io"

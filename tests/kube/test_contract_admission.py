@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kube.kinds import GPU_CLAIMS, WEBHOOKS
+from tests.kube.orders import a_claim
 from tests.kube.reviewers import Reviewer, running_reviewer
-from tests.kube.test_contract import a_claim
 from tests.kube.wire import Wire
 
 RULE = {

@@ -8,7 +8,7 @@ import pytest
 
 from kube.gateway import Gateway
 from kube.kinds import CRDS, GPU_CLAIMS, LEASES, PODS
-from tests.kube.test_contract import a_claim
+from tests.kube.orders import a_claim
 from tests.kube.wire import Wire
 
 NAMES = [f"c-{number}" for number in range(7)]

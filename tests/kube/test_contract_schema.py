@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kube.kinds import CRDS, GPU_CLAIMS, GPU_CLASSES
-from tests.kube.test_contract import a_claim
+from tests.kube.orders import SKIPPED, a_claim, a_spec
 from tests.kube.wire import Answer, Wire
 
 Spec = dict[str, Any]
@@ -20,199 +20,6 @@ RFC_1123 = (
     "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
-SKIPPED = (
-    "FieldValueInvalid",
-    "<nil>",
-    "Invalid value: null: some validation rules were not checked because the object was invalid; "
-    "correct the existing errors to complete validation",
-)
-VALUE_PATTERN = "^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$"
-RESOURCE_PATTERN = (
-    r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-    r"/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
-)
-
-
-def a_spec(**changes: Any) -> Spec:
-    spec: Spec = {
-        "vendor": "NVIDIA",
-        "model": "L40S",
-        "mode": "passthrough",
-        "source": {"devicePlugin": {"resourceName": "nvidia.com/AD102GL_L40S"}},
-    }
-    return spec | changes
-
-
-@pytest.fixture
-def order(wire: Wire, name: str) -> Callable[..., Answer]:
-    """Publish a class as a dry run: judged in full, and gone."""
-
-    def publish(spec: Spec, *, name: str = name, **query: str) -> Answer:
-        return wire.create(GPU_CLASSES, {"metadata": {"name": name}, "spec": spec}, dryRun="All", **query)
-
-    return publish
-
-
-GOOD_TOLERATIONS: list[Any] = [
-    [{"operator": "Exists"}],
-    [{"key": "drbd.linbit.com/lost-quorum", "effect": "NoSchedule"}],
-    [{"key": "node-role.kubernetes.io/master", "operator": "Equal", "value": "", "effect": "NoSchedule"}],
-    [{"key": "nvidia.com/gpu", "operator": "Exists"}],
-    [
-        {
-            "key": "node.kubernetes.io/not-ready",
-            "operator": "Exists",
-            "effect": "NoExecute",
-            "tolerationSeconds": -1,
-        }
-    ],
-    [{"key": f"{'a' * 253}/x", "operator": "Exists"}],
-    None,
-    [],
-]
-
-
-@pytest.mark.parametrize("tolerations", GOOD_TOLERATIONS)
-def test_a_good_toleration_passes_and_is_kept_as_it_is(
-    order: Callable[..., Answer], tolerations: Any
-) -> None:
-    answer = order(a_spec(tolerations=tolerations))
-
-    assert answer.code == 201, answer.body
-    assert answer.json["spec"].get("tolerations") == tolerations
-
-
-@pytest.mark.parametrize(
-    ("toleration", "field", "message"),
-    [
-        (
-            {"key": "a", "operator": "Exists", "value": "x"},
-            "",
-            "a toleration with operator Exists takes no value",
-        ),
-        ({"operator": "Equal"}, "", "a toleration with an empty key needs operator Exists"),
-        ({}, "", "a toleration with an empty key needs operator Exists"),
-        (
-            {"key": "a", "effect": "NoSchedule", "tolerationSeconds": 0},
-            "",
-            "tolerationSeconds needs effect NoExecute",
-        ),
-        (
-            {"key": f"{'a' * 254}/x", "operator": "Exists"},
-            "",
-            "toleration key prefix must be at most 253 characters",
-        ),
-    ],
-)
-def test_a_rule_about_a_toleration_is_told_at_its_place(
-    order: Callable[..., Answer], toleration: Spec, field: str, message: str
-) -> None:
-    answer = order(a_spec(tolerations=[{"operator": "Exists"}, toleration]))
-
-    assert answer.code == 422
-    assert answer.causes == [
-        ("FieldValueInvalid", f"spec.tolerations[1]{field}", f"Invalid value: {message}")
-    ]
-
-
-@pytest.mark.parametrize(
-    ("toleration", "cause"),
-    [
-        (
-            {"key": "workload", "effect": "NO_SCHEDULE"},
-            (
-                "FieldValueNotSupported",
-                "spec.tolerations[0].effect",
-                'Unsupported value: "NO_SCHEDULE": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
-            ),
-        ),
-        (
-            {"key": "a", "operator": "Gt", "value": "950"},
-            (
-                "FieldValueNotSupported",
-                "spec.tolerations[0].operator",
-                'Unsupported value: "Gt": supported values: "Exists", "Equal"',
-            ),
-        ),
-        (
-            {"key": "a", "effect": ""},
-            (
-                "FieldValueNotSupported",
-                "spec.tolerations[0].effect",
-                'Unsupported value: "": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
-            ),
-        ),
-        (
-            {"key": "a", "value": True},
-            (
-                "FieldValueTypeInvalid",
-                "spec.tolerations[0].value",
-                'Invalid value: "boolean": spec.tolerations[0].value in body must be of type string: "boolean"',
-            ),
-        ),
-        (
-            {"key": "a" * 318},
-            ("FieldValueTooLong", "spec.tolerations[0].key", "Too long: may not be more than 317 bytes"),
-        ),
-    ],
-)
-def test_a_fault_of_shape_is_told_and_the_rules_are_skipped(
-    order: Callable[..., Answer], toleration: Spec, cause: tuple[str, str, str]
-) -> None:
-    answer = order(a_spec(tolerations=[toleration]))
-
-    assert answer.code == 422
-    assert SKIPPED in answer.causes
-    assert cause in answer.causes
-
-
-def test_a_pattern_that_is_not_met_does_not_skip_the_rules(order: Callable[..., Answer]) -> None:
-    answer = order(a_spec(tolerations=[{"key": "a", "operator": "Exists", "value": '"true"'}]))
-
-    assert answer.causes == [
-        (
-            "FieldValueInvalid",
-            "spec.tolerations[0].value",
-            f'Invalid value: "\\"true\\"": spec.tolerations[0].value in body should match \'{VALUE_PATTERN}\'',
-        ),
-        (
-            "FieldValueInvalid",
-            "spec.tolerations[0]",
-            "Invalid value: a toleration with operator Exists takes no value",
-        ),
-    ]
-
-
-@pytest.mark.parametrize(
-    "resource",
-    [
-        "nvidia.com/GH100_H200_SXM_141GB", "nvidia.com/mig-1g.10gb", "nvidia.com/2571", "iluvatar.ai/MR-V50.vMem",
-        "devices.kubevirt.io/kvm", "amd.com/gpu", "nvidia.com/GB202GL_RTX_PRO_6000_BLACKWELL_SERVER_EDITION",
-    ],
-)  # fmt: skip
-def test_real_resource_names_pass(order: Callable[..., Answer], resource: str) -> None:
-    assert order(a_spec(source={"devicePlugin": {"resourceName": resource}})).code == 201
-
-
-@pytest.mark.parametrize(
-    "resource",
-    [
-        "gpu", "nsm.ligato.io", "NVIDIA.com/gpu", "nvidia.com/gpu ", "nvidia.com/", "nvidia.com//gpu", "nvidia.com/gpu/0",
-        "NVIDIA A40-12Q", "nvidia.com/NVIDIA A40-12Q", "nvidia.com/gpu\n",
-        "amd.com/STRIX_HALO_RADEON_GRAPHICS___RADEON_8050S_GRAPHICS___RADEON_8060S_GRAPHICS",
-    ],
-)  # fmt: skip
-def test_a_malformed_resource_name_is_told_with_its_pattern(
-    order: Callable[..., Answer], resource: str
-) -> None:
-    answer = order(a_spec(source={"devicePlugin": {"resourceName": resource}}))
-
-    assert answer.code == 422
-    ((reason, field, message),) = answer.causes
-    assert (reason, field) == ("FieldValueInvalid", "spec.source.devicePlugin.resourceName")
-    assert message.endswith(
-        f"spec.source.devicePlugin.resourceName in body should match '{RESOURCE_PATTERN}'"
-    )
 
 
 @pytest.mark.parametrize(
@@ -256,19 +63,19 @@ def test_a_malformed_resource_name_is_told_with_its_pattern(
     ],
 )
 def test_a_broken_rule_or_bound_is_told_in_its_words(
-    order: Callable[..., Answer], changes: Spec, field: str, message: str
+    publish: Callable[..., Answer], changes: Spec, field: str, message: str
 ) -> None:
-    answer = order(a_spec(**changes))
+    answer = publish(a_spec(**changes))
 
     assert answer.code == 422
     assert answer.causes == [("FieldValueInvalid", field, message)]
 
 
-def test_a_missing_field_is_required(order: Callable[..., Answer]) -> None:
+def test_a_missing_field_is_required(publish: Callable[..., Answer]) -> None:
     spec = a_spec(vendor=None)
     del spec["model"]
 
-    answer = order(spec)
+    answer = publish(spec)
 
     required = [cause for cause in answer.causes if cause[0] == "FieldValueRequired"]
     assert sorted(required) == [
@@ -278,20 +85,10 @@ def test_a_missing_field_is_required(order: Callable[..., Answer]) -> None:
     assert SKIPPED in answer.causes
 
 
-def test_too_many_tolerations_are_counted(order: Callable[..., Answer]) -> None:
-    answer = order(a_spec(tolerations=[{"operator": "Exists"}] * 33))
-
-    assert (
-        "FieldValueTooMany",
-        "spec.tolerations",
-        "Too many: 33: must have at most 32 items",
-    ) in answer.causes
-
-
 def test_a_name_that_is_no_label_is_told_twice_where_it_is_no_name_either(
-    order: Callable[..., Answer],
+    publish: Callable[..., Answer],
 ) -> None:
-    dotted, capital = order(a_spec(), name="a.b"), order(a_spec(), name="Abc")
+    dotted, capital = publish(a_spec(), name="a.b"), publish(a_spec(), name="Abc")
 
     assert dotted.causes == [("FieldValueInvalid", "<nil>", f"Invalid value: {LABEL_RULE}")]
     assert capital.causes == [
@@ -300,8 +97,8 @@ def test_a_name_that_is_no_label_is_told_twice_where_it_is_no_name_either(
     ]
 
 
-def test_the_name_total_is_reserved(order: Callable[..., Answer]) -> None:
-    answer = order(a_spec(), name="total")
+def test_the_name_total_is_reserved(publish: Callable[..., Answer]) -> None:
+    answer = publish(a_spec(), name="total")
 
     assert answer.json["message"] == (
         'GPUClass.gpu.cozystack.io "total" is invalid: <nil>: Invalid value: '
@@ -312,27 +109,29 @@ def test_the_name_total_is_reserved(order: Callable[..., Answer]) -> None:
 @pytest.mark.parametrize(
     ("memory", "code"), [("48Gi", 201), (51539607552, 201), ("1.5Ti", 201), ("48 Gi", 422), (True, 422)]
 )
-def test_memory_is_a_quantity_as_text_or_number(order: Callable[..., Answer], memory: Any, code: int) -> None:
-    assert order(a_spec(memory=memory)).code == code
+def test_memory_is_a_quantity_as_text_or_number(
+    publish: Callable[..., Answer], memory: Any, code: int
+) -> None:
+    assert publish(a_spec(memory=memory)).code == code
 
 
-def test_a_whole_float_is_an_integer(order: Callable[..., Answer]) -> None:
-    answer = order(a_spec(maxCount=2.0))
+def test_a_whole_float_is_an_integer(publish: Callable[..., Answer]) -> None:
+    answer = publish(a_spec(maxCount=2.0))
 
     assert answer.code == 201
     assert b'"maxCount":2' in answer.body
     assert b'"maxCount":2.0' not in answer.body
 
 
-def test_unknown_fields_are_pruned_with_a_warning(order: Callable[..., Answer]) -> None:
-    answer = order(a_spec(tolerations=[{"key": "k", "operation": "Exists"}]))
+def test_unknown_fields_are_pruned_with_a_warning(publish: Callable[..., Answer]) -> None:
+    answer = publish(a_spec(tolerations=[{"key": "k", "operation": "Exists"}]))
 
     assert answer.json["spec"]["tolerations"] == [{"key": "k"}]
     assert answer.headers["warning"] == '299 - "unknown field \\"spec.tolerations[0].operation\\""'
 
 
-def test_unknown_fields_are_refused_when_asked_to(order: Callable[..., Answer]) -> None:
-    answer = order(a_spec(tolerations=[{"key": "k", "operation": "Exists"}]), fieldValidation="Strict")
+def test_unknown_fields_are_refused_when_asked_to(publish: Callable[..., Answer]) -> None:
+    answer = publish(a_spec(tolerations=[{"key": "k", "operation": "Exists"}]), fieldValidation="Strict")
 
     assert answer.code == 400
     assert answer.json["reason"] == "BadRequest"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kube.kinds import GPU_CLAIMS
-from tests.kube.test_contract import a_claim
+from tests.kube.orders import a_claim
 from tests.kube.wire import TABLE, Wire
 
 

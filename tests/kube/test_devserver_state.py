@@ -9,7 +9,7 @@ import psutil
 
 from kube.kinds import GPU_CLAIMS, NAMESPACES
 from tests.kube.servers import RunningServer, start_dev_server
-from tests.kube.test_contract import a_claim
+from tests.kube.orders import a_claim
 from tests.kube.wire import Wire
 
 ALLOWED_START_SECONDS = 0.5
