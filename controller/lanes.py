@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
+from enum import Enum, auto
 from typing import Final, Generic, TypeVar
 
 import structlog
@@ -30,8 +32,21 @@ def retry_seconds(attempt: int, *, asked_for: int | None = None) -> float:
     return max(wait * random.uniform(0.5, 1.0), float(asked_for or 0))  # noqa: S311  # spreads load, guards nothing
 
 
+class Lane(Enum):
+    """What is going on with one key."""
+
+    QUEUED = auto()
+    RUNNING = auto()
+    RUNNING_AND_WANTED = auto()
+    PAUSED = auto()
+    PAUSED_AND_WANTED = auto()
+
+
+_WANTED_TOO: Final = {Lane.RUNNING: Lane.RUNNING_AND_WANTED, Lane.PAUSED: Lane.PAUSED_AND_WANTED}
+
+
 class Lanes(Generic[K]):
-    """Run ``work(key)`` for pushed keys: in order per key, side by side for different keys, at most ``width`` together.
+    """Run ``work(key)`` for pushed keys: first pushed, first run; one run of a key at a time; at most ``width`` runs together.
 
     Work that raises is run again after a growing pause, so every object is looked at until it agrees with the ledger.
     ``interval_seconds`` is the least time between two runs of one key.
@@ -49,53 +64,79 @@ class Lanes(Generic[K]):
         self._name = name
         self._work = work
         self._tasks = tasks
-        self._slots = asyncio.Semaphore(width)
+        self._width = width
         self._interval_seconds = interval_seconds
-        self._wanted: dict[K, bool] = {}  # present: a lane is open for the key; True: run (again)
+        self._lanes: dict[K, Lane] = {}
+        self._queue: deque[K] = deque()
+        self._attempts: dict[K, int] = {}  # failures in a row
+        self._workers = 0
 
     def __len__(self) -> int:
-        return len(self._wanted)
+        return len(self._lanes)
 
     def push(self, key: K) -> None:
         """Have the object looked at, now or right after the look that is under way."""
-        is_open = key in self._wanted
-        self._wanted[key] = True
-        if not is_open:
-            self._tasks.create_task(self._drive(key))
+        lane = self._lanes.get(key)
+        if lane is None:
+            self._enqueue(key)
+        else:
+            self._lanes[key] = _WANTED_TOO.get(lane, lane)
 
-    async def _drive(self, key: K) -> None:
-        attempt = 0
-        while self._wanted[key]:
-            self._wanted[key] = False
-            pause = self._interval_seconds
-            try:
-                async with self._slots:
-                    await self._work(key)
-                attempt = 0
-            except Conflict:
-                # Somebody else wrote first: what was decided is old, not wrong. Look again.
-                self._wanted[key] = True
-                pause = retry_seconds(attempt)
-                attempt += 1
-            except LeaseLost:
-                log.info("not written, the lease is lost", lane=self._name, key=key)
-            except Unavailable as error:
-                pause = self._failed(key, attempt, error)
-                attempt += 1
-            except KubeError as error:
-                log.warning("write refused, will try again", lane=self._name, key=key, error=str(error))
-                pause = self._failed(key, attempt, error)
-                attempt += 1
-            except Exception:
-                # One odd object must not take orders for all others down with it; it stays visible in log and metrics.
-                log.exception("work failed, will try again", lane=self._name, key=key)
-                pause = self._failed(key, attempt, None)
-                attempt += 1
-            if pause:
-                await asyncio.sleep(pause)
-        del self._wanted[key]
+    def _enqueue(self, key: K) -> None:
+        self._lanes[key] = Lane.QUEUED
+        self._queue.append(key)
+        if self._workers < self._width:
+            self._workers += 1
+            self._tasks.create_task(self._work_off())
 
-    def _failed(self, key: K, attempt: int, error: KubeError | None) -> float:
+    async def _work_off(self) -> None:
+        try:
+            while self._queue:
+                key = self._queue.popleft()
+                self._lanes[key] = Lane.RUNNING
+                pause = await self._run(key)
+                is_wanted = self._lanes[key] is Lane.RUNNING_AND_WANTED
+                if pause:
+                    self._lanes[key] = Lane.PAUSED_AND_WANTED if is_wanted else Lane.PAUSED
+                    self._tasks.create_task(self._resume(key, pause))
+                elif is_wanted:
+                    self._enqueue(key)
+                else:
+                    del self._lanes[key]
+                await asyncio.sleep(0)  # a run that had nothing to write let nobody else on
+        finally:
+            self._workers -= 1
+
+    async def _resume(self, key: K, pause: float) -> None:
+        await asyncio.sleep(pause)
+        if self._lanes[key] is Lane.PAUSED_AND_WANTED:
+            self._enqueue(key)
+        else:
+            del self._lanes[key]
+
+    async def _run(self, key: K) -> float:
+        """Run the work once; give the pause before it may run again."""
+        try:
+            await self._work(key)
+        except Conflict:
+            return self._failed(key, None)  # what was decided is old, not wrong: look again
+        except LeaseLost:
+            log.info("not written, the lease is lost", lane=self._name, key=key)
+        except Unavailable as error:
+            return self._failed(key, error)
+        except KubeError as error:
+            log.warning("write refused, will try again", lane=self._name, key=key, error=str(error))
+            return self._failed(key, error)
+        except Exception:
+            # One odd object must not take orders for all others down with it; it stays visible in log and metrics.
+            log.exception("work failed, will try again", lane=self._name, key=key)
+            return self._failed(key, None)
+        self._attempts.pop(key, None)
+        return self._interval_seconds
+
+    def _failed(self, key: K, error: KubeError | None) -> float:
         LANE_FAILURES.labels(self._name).inc()
-        self._wanted[key] = True
+        self._lanes[key] = Lane.RUNNING_AND_WANTED
+        attempt = self._attempts.get(key, 0)
+        self._attempts[key] = attempt + 1
         return retry_seconds(attempt, asked_for=error.retry_after_seconds if error else None)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import structlog
 
+from controller.slim import slim
 from gpu.corekinds import Namespace, Node, ObjectMeta, Pod, ResourceQuota
 from gpu.ledger import Ledger
 from gpu.resources import GPUClaim, GPUClass, GPUNode
@@ -203,7 +204,7 @@ class World:
     def _take_claim(self, claim: GPUClaim) -> bool:
         key = key_of(claim.metadata)
         known = self.claims.get(key)
-        if not _keep(self.claims, key, claim):
+        if not _keep(self.claims, key, slim(claim)):
             return False
         if known is not None and known.metadata.uid != claim.metadata.uid:
             self._leave_set(known)  # deleted and made again while nobody watched

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -43,6 +44,13 @@ async def holder(gateway: AsyncGateway) -> str:
     return (await gateway.get(LEASES, LEASE_NAME, namespace=NAMESPACE)).object.spec.holder_identity
 
 
+async def ended(*tasks: asyncio.Task[Any]) -> None:
+    """End what would go on for ever."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+
+
 async def test_the_first_one_makes_the_lease_and_succeeds_nobody(gateway: AsyncGateway) -> None:
     alice = a_candidate(gateway, "alice", Clock())
 
@@ -61,8 +69,7 @@ async def test_of_many_that_start_together_one_leads(gateway: AsyncGateway) -> N
     await asyncio.sleep(10 * TIMES.retry_seconds)
 
     assert sum(candidate.is_held for candidate in candidates) == 1
-    for task in tasks:
-        task.cancel()
+    await ended(*tasks)
 
 
 async def test_a_follower_waits_until_it_has_itself_seen_the_lease_run_out(gateway: AsyncGateway) -> None:
@@ -157,7 +164,7 @@ async def test_a_renewal_keeps_the_lease(gateway: AsyncGateway) -> None:
         await asyncio.sleep(3 * TIMES.retry_seconds)
 
     assert alice.is_held
-    keeping.cancel()
+    await ended(keeping)
 
 
 async def test_a_lease_given_back_is_taken_at_once(gateway: AsyncGateway) -> None:
