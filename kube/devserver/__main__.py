@@ -77,6 +77,7 @@ async def _serve(app: App, listener: socket.socket, files: ServerFiles, ready: s
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     print(ready, flush=True)
+    app.warm_up()
     await asyncio.wait({serving, asyncio.create_task(stop.wait())}, return_when=asyncio.FIRST_COMPLETED)
     server.should_exit = True
     app.watches.end_all()
@@ -85,6 +86,7 @@ async def _serve(app: App, listener: socket.socket, files: ServerFiles, ready: s
     # Not to be waited for: clients that keep an idle TLS connection and do not answer its end.
     server.force_exit = True
     await serving
+    await app.close()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import ssl
-import uuid
-from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
+from typing import Any, Final
 
 from kube.devserver.auth import User
 from kube.devserver.request import Target
@@ -16,19 +11,10 @@ from kube.devserver.selectors import picks
 from kube.devserver.served import Object, Served
 from kube.devserver.status import ApiError, bad_request, internal
 from kube.devserver.store import Store
-
-if TYPE_CHECKING:
-    import aiohttp
+from kube.devserver.webhooks import Unreachable, Webhook, WebhookClient
 
 CONFIGURATIONS: Final = "admissionregistration.k8s.io/validatingwebhookconfigurations"
-_DEFAULT_TIMEOUT_SECONDS: Final = 10
 _NO_SIDE_EFFECTS: Final = ("None", "NoneOnDryRun")
-
-Webhook = dict[str, Any]
-
-
-class Unreachable(Exception):
-    """A webhook gave no usable answer."""
 
 
 def _rule_matches(rule: dict[str, Any], operation: str, target: Target, served: Served) -> bool:
@@ -57,15 +43,19 @@ class Admission:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._webhooks: tuple[Webhook, ...] | None = None
-        self._sessions: dict[str, aiohttp.ClientSession] = {}
+        self._client = WebhookClient()
 
     def changed(self) -> None:
         """Tell that a webhook configuration is not what it was."""
         self._webhooks = None
 
+    def warm_up(self) -> None:
+        """Load the client now where there are webhooks, so that the first write asked about does not wait for it."""
+        if self._configured():
+            self._client.warm_up()
+
     async def close(self) -> None:
-        for session in self._sessions.values():
-            await session.close()
+        await self._client.close()
 
     def _configured(self) -> tuple[Webhook, ...]:
         if self._webhooks is None:
@@ -141,7 +131,7 @@ class Admission:
         if dry_run and webhook.get("sideEffects") not in _NO_SIDE_EFFECTS:
             raise bad_request(f'admission webhook "{name}" does not support dry run')
         try:
-            response = await self._call(webhook, review)
+            response = await self._client.call(webhook, review)
         except Unreachable as error:
             if webhook.get("failurePolicy", "Fail") == "Ignore":
                 return []
@@ -149,58 +139,6 @@ class Admission:
         if response.get("allowed") is True:
             return list(response.get("warnings") or ())
         raise _denial(name, response.get("status") or {})
-
-    async def _call(self, webhook: Webhook, review: Object) -> Object:
-        import aiohttp  # on demand: a server without webhooks starts faster
-
-        config = webhook.get("clientConfig") or {}
-        url = config.get("url")
-        if not url:
-            raise Unreachable("only webhooks by url can be reached from this server")
-        seconds = webhook.get("timeoutSeconds") or _DEFAULT_TIMEOUT_SECONDS
-        uid = str(uuid.uuid4())
-        envelope = {
-            "kind": "AdmissionReview",
-            "apiVersion": "admission.k8s.io/v1",
-            "request": {"uid": uid, **review},
-        }
-        body = msgspec.json.encode(envelope)
-        try:
-            async with self._session(config.get("caBundle") or "").post(
-                url,
-                params={"timeout": f"{seconds}s"},
-                data=body,
-                headers={"content-type": "application/json"},
-                timeout=aiohttp.ClientTimeout(total=seconds),
-            ) as answer:
-                text = await answer.read()
-                if answer.status != 200:
-                    raise Unreachable(f'Post "{url}": {answer.status}: {text[:200].decode(errors="replace")}')
-        except TimeoutError as error:
-            raise Unreachable(f'Post "{url}?timeout={seconds}s": context deadline exceeded') from error
-        except (aiohttp.ClientError, OSError) as error:
-            raise Unreachable(f'Post "{url}?timeout={seconds}s": {error}') from error
-        try:
-            response: Any = msgspec.json.decode(text)["response"]
-        except (msgspec.DecodeError, KeyError, TypeError) as error:
-            raise Unreachable(f"the answer is no AdmissionReview: {error}") from error
-        if not isinstance(response, dict) or response.get("uid") != uid:
-            raise Unreachable(f"expected response.uid={uid!r}")
-        return dict(response)
-
-    def _session(self, ca_bundle: str) -> aiohttp.ClientSession:
-        import aiohttp
-
-        session = self._sessions.get(ca_bundle)
-        if session is None:
-            pem = base64.b64decode(ca_bundle).decode("ascii") if ca_bundle else None
-            try:
-                context = ssl.create_default_context(cadata=pem)
-            except ssl.SSLError as error:
-                raise Unreachable(f"unable to load root certificates: {error}") from error
-            connector = aiohttp.TCPConnector(ssl=context, limit=64, keepalive_timeout=60)
-            session = self._sessions[ca_bundle] = aiohttp.ClientSession(connector=connector)
-        return session
 
 
 def _denial(name: str, status: dict[str, Any]) -> ApiError:

@@ -44,6 +44,13 @@ class App:
         self._authenticator = authenticator
         self.watches = Watches()
 
+    def warm_up(self) -> None:
+        """Do what is better done before the first request than during it."""
+        self._state.admission.warm_up()
+
+    async def close(self) -> None:
+        await self._state.admission.close()
+
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return

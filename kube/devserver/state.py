@@ -47,6 +47,7 @@ class State:
             self.authorizer.changed()
         elif collection == CONFIGURATIONS:
             self.admission.changed()
+            self.admission.warm_up()
         elif collection == crds.COLLECTION:
             self.catalogue.remove(content["spec"]["group"], content["spec"]["names"]["plural"])
             if not deleted:
