@@ -72,8 +72,8 @@ class Classes(ApiView):
                 gateway=self.gateway,
                 name=_name_of(metadata),
                 spec=spec,
-                labels=metadata.get("labels"),
-                annotations=metadata.get("annotations"),
+                labels=_text_map(metadata, "labels"),
+                annotations=_text_map(metadata, "annotations"),
                 dry_run=is_dry,
             )
             response = _answer(written, status=200 if is_dry else 201)
@@ -108,6 +108,8 @@ class OneClass(PatchableView):
                 gateway=self.gateway,
                 name=name,
                 spec=spec,
+                labels=_text_map(metadata, "labels"),
+                annotations=_text_map(metadata, "annotations"),
                 resource_version=expected or metadata.get("resourceVersion"),
                 dry_run=is_dry,
             )
@@ -236,6 +238,16 @@ def _name_of(metadata: Mapping[str, Any]) -> str:
     if fault := name_fault("" if name is None else name):
         raise InvalidBody((FieldCause("metadata.name", fault),))
     return str(name)
+
+
+def _text_map(metadata: Mapping[str, Any], name: str) -> dict[str, str] | None:
+    """Read labels or annotations; None when the body does not have them."""
+    found = metadata.get(name)
+    if found is None:
+        return None
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise InvalidBody((FieldCause(f"metadata.{name}", "must be an object of texts"),))
+    return found
 
 
 def _stock_of(names: Iterable[str]) -> dict[str, list[dict[str, Any]]]:

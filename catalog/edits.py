@@ -46,18 +46,19 @@ def _change(name: str, stored: Any, wanted: Any) -> Any:
         kept = keep_spelling(stored, wanted)
         return _SAME if kept == stored else kept
     if isinstance(stored, dict) and isinstance(wanted, dict):
-        inner = _map_patch(stored, wanted)
+        inner = map_patch(stored, wanted)
         return inner or _SAME
     return wanted
 
 
-def _map_patch(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+def map_patch(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the merge patch that makes the map so; empty when nothing differs."""
     patch: dict[str, Any] = {key: None for key in stored if key not in wanted}
     for key, value in wanted.items():
         if key not in stored:
             patch[key] = value
         elif isinstance(stored[key], dict) and isinstance(value, dict):
-            if inner := _map_patch(stored[key], value):
+            if inner := map_patch(stored[key], value):
                 patch[key] = inner
         elif stored[key] != value:
             patch[key] = value

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from catalog.edits import spec_patch
+from catalog.edits import map_patch, spec_patch
 from gpu.resources import API_VERSION, GPUClass
 from kube.errors import Conflict, NotFound
 from kube.gateway import Gateway, Read
@@ -144,24 +144,34 @@ def replace_class(
     gateway: Gateway,
     name: str,
     spec: Mapping[str, Any],
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
     resource_version: str | None = None,
     dry_run: bool = False,
 ) -> Written:
-    """Make this the whole spec. Raises Conflict when ``resource_version`` is given and is not the offer's any more.
+    """Make this the whole spec, and these all labels and annotations where they are given. Raises Conflict when ``resource_version`` is given and is not the offer's any more.
 
     Without one, changes that others make at the same moment are not overwritten either: the last one to look writes.
     """
     for attempt in range(STATUS_RACES):
         current = gateway.get(GPU_CLASSES, name)
+        metadata = current.object.metadata
         stored = stored_spec(current.raw)
-        patch = spec_patch(stored, {**dict.fromkeys(stored), **spec})
+        patch: dict[str, Any] = {
+            "spec": spec_patch(stored, {**dict.fromkeys(stored), **spec}),
+            "metadata": {},
+        }
+        if labels is not None:
+            patch["metadata"]["labels"] = map_patch(metadata.labels, labels)
+        if annotations is not None:
+            patch["metadata"]["annotations"] = map_patch(metadata.annotations, annotations)
         try:
             return patch_class(
                 access=access,
                 gateway=gateway,
                 name=name,
-                patch={"spec": patch},
-                resource_version=resource_version or current.object.metadata.resource_version,
+                patch=patch,
+                resource_version=resource_version or metadata.resource_version,
                 dry_run=dry_run,
             )
         except Conflict:

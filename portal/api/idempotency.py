@@ -18,9 +18,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from rest_framework import status
 
+from kube.errors import KubeError
 from portal.api.models import IdempotentRequest
 from portal.api.problems import BadParameter, ProblemRaised, answer
-from portal.errors import Problem
+from portal.errors import Problem, from_kube_error
 
 HEADER: Final = "Idempotency-Key"
 REPLAYED_HEADER: Final = "Idempotent-Replayed"
@@ -53,7 +54,7 @@ def once(
 ) -> HttpResponse:
     """Answer by ``act()``, or with the answer that the same request got before. Without a key: always act.
 
-    ``act`` may raise ProblemRaised. Raises the 422 problem for the same key with another request, the 409 one while the first is
+    ``act`` may raise ProblemRaised and KubeError, which are answers too. Raises the 422 problem for the same key with another request, the 409 one while the first is
     at work.
     """
     key = request_key(request)
@@ -129,6 +130,8 @@ def _answered(act: Callable[[], HttpResponse]) -> HttpResponse:
         return act()
     except ProblemRaised as raised:
         return answer(raised.problem)
+    except KubeError as error:
+        return answer(from_kube_error(error))
 
 
 def _says_try_again(response: HttpResponse) -> bool:

@@ -47,13 +47,13 @@ IDEMPOTENCY_KEY: Final = OpenApiParameter(
 )
 
 
-class LocalBasicScheme(BasicScheme):
+class LocalBasicScheme(BasicScheme):  # type: ignore[no-untyped-call]  # the package has no types
     """How the document words HTTP Basic."""
 
     target_class = "portal.api.authentication.LocalBasic"
 
 
-class BrowserSessionScheme(SessionScheme):
+class BrowserSessionScheme(SessionScheme):  # type: ignore[no-untyped-call]  # the package has no types
     """How the document words the session of the pages."""
 
     target_class = "portal.api.authentication.BrowserSession"

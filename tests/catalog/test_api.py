@@ -186,6 +186,23 @@ def test_a_replaced_offer_is_what_was_sent(live: Live, rest: As) -> None:
     problem(hoster.send("PUT", "classes/none/", offer("none")), 404)
 
 
+def test_labels_are_replaced_where_they_are_sent(live: Live, rest: As) -> None:
+    hoster = rest("hoster")
+    labelled = offer()
+    labelled["metadata"]["labels"] = {"team": "gpu", "old": "yes"}
+    hoster.send("POST", "classes/", labelled)
+
+    assert hoster.send("PUT", "classes/l40s/", offer()).json()["metadata"]["labels"] == {
+        "team": "gpu",
+        "old": "yes",
+    }
+    labelled["metadata"]["labels"] = {"team": "ai"}
+    assert hoster.send("PUT", "classes/l40s/", labelled).json()["metadata"]["labels"] == {"team": "ai"}
+    labelled["metadata"]["labels"] = {"team": 1}
+    body = problem(hoster.send("PUT", "classes/l40s/", labelled), 422)
+    assert body["causes"][0]["field"] == "metadata.labels"
+
+
 def test_a_null_in_a_patch_removes_the_field(live: Live, rest: As) -> None:
     hoster = rest("hoster")
     hoster.send("POST", "classes/", offer())
