@@ -40,7 +40,10 @@ def order(request: PortalRequest, ns: str) -> HttpResponse:
         return _place(request, ns, OrderForm(request.POST))
     offers = offers_in_order()
     form = first_form(request.GET.dict(), offers)
-    return render(request, "claims/order.html", page_of(request, request.access, ns, form, offers=offers))
+    response = render(request, "claims/order.html", page_of(request, request.access, ns, form, offers=offers))
+    # The back button must find this very form: with the key it was sent with, sending it again is the same order.
+    response.headers["Cache-Control"] = "private, no-cache"
+    return response
 
 
 def _place(request: PortalRequest, ns: str, form: OrderForm) -> HttpResponse:

@@ -89,7 +89,7 @@ def frame(context: dict[str, Any]) -> Frame:
         return plain
     shown = context.get("freshness")
     return _for_person(
-        with_access(request), plain, shown if isinstance(shown, FreshnessWords) else freshness_words()
+        with_access(request), plain, shown if type(shown) is FreshnessWords else freshness_words()
     )
 
 

@@ -65,16 +65,18 @@
     if (!document.hidden && !streamOpen) refresh();
   });
 
-  // What changed is marked for a second and said once. Cells are known by data-cell, rows and cards by data-say.
-  function remember(root) {
-    const cells = new Map();
-    for (const cell of root.querySelectorAll("[data-cell]")) cells.set(cell.dataset.cell, cell.dataset.value ?? cell.textContent);
-    return cells;
+  // What changed is marked for a second and said once. Rows and cards are known by their id and say themselves in data-say;
+  // their cells are known by their place.
+  function cells(mark) {
+    for (const item of document.querySelectorAll("[data-say][id]")) {
+      item.querySelectorAll("[data-cell], .num").forEach((cell, index) => mark(`${item.id} ${index}`, cell));
+    }
   }
 
   let before = new Map();
   document.addEventListener("htmx:beforeSwap", (event) => {
-    before = remember(document);
+    before = new Map();
+    cells((key, cell) => before.set(key, cell.textContent));
     // A refusal is an answer to show, not an error to hide.
     if ([409, 422].includes(event.detail.xhr.status)) {
       event.detail.shouldSwap = true;
@@ -83,10 +85,9 @@
   });
 
   document.addEventListener("htmx:afterSwap", () => {
-    for (const cell of document.querySelectorAll("[data-cell]")) {
-      const was = before.get(cell.dataset.cell);
-      if (was !== undefined && was !== (cell.dataset.value ?? cell.textContent)) cell.classList.add("changed");
-    }
+    cells((key, cell) => {
+      if (before.has(key) && before.get(key) !== cell.textContent) cell.classList.add("changed");
+    });
     const news = [];
     for (const item of document.querySelectorAll("[data-say]")) {
       const was = said.get(item.id);
