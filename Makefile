@@ -10,6 +10,8 @@ PY := $(BIN)/python
 PIP_INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes
 
 PORT ?= 8000
+CLUSTER ?= dev
+YES ?=
 DATA ?= .run
 FRESH ?=
 T ?=
@@ -20,12 +22,17 @@ COMPILE = .cache/uv/bin/uv pip compile --quiet --generate-hashes --no-emit-index
 
 # What speaks to the database runs a second time on PostgreSQL.
 DATABASE_SUITES := tests/portal tests/catalog tests/claims
+# What holds on the dev server and on a real one.
+CLUSTER_SUITES := tests/kube/test_contract*.py tests/cluster tests/controller
 STYLES := $(shell find templates static -path static/build -prune -o -type f -print 2>/dev/null)
 
 ##@ Use
 
-run: $(VENV)/.base static/build ## Start everything with demo data. PORT=8000 DATA=.run FRESH=1 starts over
-	@exec $(PY) -m tools.run --port $(PORT) --data $(DATA) $(if $(FRESH),--fresh)
+run: $(VENV)/.base static/build ## Start everything with demo data. PORT=8000 DATA=.run CLUSTER=dev|real|kubeconfig FRESH=1 starts over
+	@exec $(PY) -m tools.run --port $(PORT) --data $(DATA) --cluster $(CLUSTER) $(if $(FRESH),--fresh)
+
+install-cluster: $(VENV)/.base ## Put CRDs and rights into a cluster, asking first. CLUSTER=path/to/kubeconfig YES=1
+	@exec $(PY) -m tools.install $(if $(filter-out dev real,$(CLUSTER)),--kubeconfig $(CLUSTER)) $(if $(YES),--yes)
 
 setup: $(VENV)/.dev static/build ## Make .venv with everything that run, test and check need
 
@@ -37,6 +44,10 @@ clean: ## Remove what make made: .venv, caches, built styles, screenshots (not t
 test: $(VENV)/.dev static/build ## Run the tests. T=tests/gpu for some of them, BROWSER=required makes a missing Chromium a failure
 	@$(if $(T),,$(PY) -m pytest $(DATABASE_SUITES) --postgres --quiet)
 	@BROWSER=$(BROWSER) $(PY) -m pytest $(or $(T),tests)
+
+test-cluster: $(VENV)/.dev static/build ## Run what holds on a real API server, built here with Go or from KUBEBUILDER_ASSETS. T=tests/cluster
+	@$(PY) -m tools.envtest.build
+	@$(PY) -m pytest --cluster real $(or $(T),$(CLUSTER_SUITES))
 
 check: $(VENV)/.dev ## Lint, format, templates, types, room walls, Django's own checks, Dockerfile
 	$(BIN)/ruff check .
@@ -63,7 +74,7 @@ lock: .cache/uv/bin/uv ## Compile requirements/*.txt anew from pyproject.toml, k
 	$(COMPILE) --constraint requirements/dev.txt pyproject.toml -o requirements/base.txt
 
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Stamps: each step runs again only when what it is made from is newer.
 
@@ -88,4 +99,4 @@ static/build: tools/build_css.py $(STYLES) | $(VENV)/.base
 	$(PYTHON) -m venv .cache/uv
 	.cache/uv/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
-.PHONY: bench check clean help lock run screenshots setup test
+.PHONY: bench check clean help install-cluster lock run screenshots setup test test-cluster

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import TextIO
 
 from tools.run.addresses import HOST, CannotStart, is_taken, opened, ports_of
+from tools.run.clusters import Cluster
 from tools.run.stack import DEMO_LOGINS, Stack
 from tools.run.supervisor import Supervisor
 
@@ -28,13 +29,19 @@ def main() -> int:
     parser.add_argument(
         "--data", type=Path, default=Path(".run"), help="folder of everything kept (default: .run)"
     )
+    parser.add_argument(
+        "--cluster",
+        default=os.environ.get("CLUSTER") or "dev",
+        help="dev: the dev server; real: kube-apiserver and etcd, built here; or the path of a kubeconfig",
+    )
     parser.add_argument("--fresh", action="store_true", help="empty the folder first")
     arguments = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
 
     try:
-        return _run(arguments.port, arguments.data.absolute(), fresh=arguments.fresh)
+        cluster = Cluster.parse(arguments.cluster)
+        return _run(arguments.port, arguments.data.absolute(), cluster, fresh=arguments.fresh)
     except Stopped:
         return 0
     except CannotStart as error:
@@ -42,12 +49,16 @@ def main() -> int:
         return 1
 
 
-def _run(port: int, root: Path, *, fresh: bool) -> int:
+def _run(port: int, root: Path, cluster: Cluster, *, fresh: bool) -> int:
     begun_at = time.monotonic()
     if is_taken(port):
         raise CannotStart(f"Port {port} is taken by another program. Stop it, or choose another with PORT=.")
     with opened(root, fresh=fresh) as data:
-        stack = Stack(data, ports_of(data), port, is_demo=os.environ.get("DEMO", "1") == "1")
+        cluster.claim(data)
+        cluster.prepare()
+        # Somebody's cluster has not the people of the demo.
+        is_demo = os.environ.get("DEMO", "1" if cluster.is_ours else "0") == "1"
+        stack = Stack(data, ports_of(data), port, cluster, is_demo=is_demo)
         supervisor = Supervisor(stack, say=_say)
         _say(f"Starting; logs are in {data.logs}")
         try:
@@ -70,7 +81,14 @@ def _banner(stack: Stack, *, seconds: float) -> str:
         lines += [f"    {name:<12} {who}" for name, who in DEMO_LOGINS.items()]
     else:
         lines += ["  DEMO is off: there are no demo logins. Make one with `manage.py createsuperuser`."]
-    lines += ["", f"  kubectl --kubeconfig {stack.data.kubeconfig} get gpuclasses,gpuclaims -A"]
+    if not stack.admits:
+        lines += [
+            "",
+            "  The cluster does not ask the controller about orders: what does not fit waits instead of being refused.",
+        ]
+        lines += ["  WEBHOOK_HOST=ADDRESS, under which the cluster reaches this machine, changes that."]
+    kubeconfig = stack.on.kubeconfig or stack.data.kubeconfig
+    lines += ["", f"  kubectl --kubeconfig {kubeconfig} get gpuclasses,gpuclaims -A"]
     lines += [
         f"  Logs in {stack.data.logs}. Ctrl-C stops everything; the data stays in {stack.data.root}.",
         "",

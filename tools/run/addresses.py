@@ -60,9 +60,6 @@ class Data:
         """Is there once the demo cluster was loaded whole."""
         return self.root / "demo-loaded"
 
-    def service_kubeconfig(self, user: str) -> Path:
-        return self.cluster / f"kubeconfig-{user}"
-
     def static_root(self) -> Path:
         """Give an empty folder: the demo serves static files as they lie in the tree, collectstatic is for images."""
         path = self.root / "static"

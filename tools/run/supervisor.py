@@ -31,13 +31,8 @@ class Supervisor:
         """Start everything; return when the portal says that it is ready. Raises CannotStart when it never does."""
         stack, data = self._stack, self._stack.data
         self._run(stack.valkey())
-        self._run(stack.cluster())
         migrate = self._step(stack.migrate())
-
-        self._until("the API server answers", lambda: answers(stack.ports.api) and self._has_kubeconfigs())
-        if not data.kubeconfig.is_symlink():
-            data.kubeconfig.symlink_to((data.cluster / "kubeconfig").relative_to(data.root))
-        load = None if data.loaded.exists() else self._step(stack.demo_cluster())
+        load = self._start_cluster() if stack.on.is_ours else None
 
         self._finish(migrate)
         users = self._step(stack.demo_users()) if stack.is_demo else None
@@ -53,6 +48,15 @@ class Supervisor:
         # The mirror is fresh without them; they need not compete for the processor with what a person waits for.
         self._run(stack.worker())
         self._run(stack.beat())
+
+    def _start_cluster(self) -> Child | None:
+        """Start a cluster of our own; give what loads it where it is new."""
+        stack, data = self._stack, self._stack.data
+        self._run(stack.cluster())
+        self._until("the API server answers", self._has_cluster)
+        if not data.kubeconfig.is_symlink():
+            data.kubeconfig.symlink_to((data.cluster / "kubeconfig").relative_to(data.root))
+        return None if data.loaded.exists() else self._step(stack.demo_cluster())
 
     def watch(self) -> None:
         """Start again whatever dies, for ever."""
@@ -114,10 +118,14 @@ class Supervisor:
                 child.start()
                 self._write_processes()
 
-    def _has_kubeconfigs(self) -> bool:
-        data = self._stack.data
-        files = [data.cluster / "kubeconfig", *map(data.service_kubeconfig, (PORTAL_USER, CONTROLLER_USER))]
-        return all(path.exists() for path in files)
+    def _has_cluster(self) -> bool:
+        stack = self._stack
+        files = [stack.data.cluster / "kubeconfig", *map(stack.kubeconfig_of, (PORTAL_USER, CONTROLLER_USER))]
+        return (
+            answers(stack.ports.api)
+            and all(path.exists() for path in files)
+            and stack.on.is_ready(stack.data)
+        )
 
     def _is_usable(self) -> bool:
         """Say whether a person can work. The worker is started after that."""
