@@ -1,10 +1,12 @@
-"""A dev server in a process of its own, for every test that needs an API server.
+"""An API server in a process of its own, for every test that needs one: the dev server, or a real one.
 
-``start_dev_server(folder)`` gives a running one; its state is in the folder, so ``kill`` and ``restart`` lose nothing.
+``start_dev_server(folder)`` and ``start_real_server(folder)`` give a running one; its state is in the folder, so ``kill`` and
+``restart`` lose nothing.
 """
 
 from __future__ import annotations
 
+import json
 import select
 import signal
 import subprocess
@@ -17,15 +19,19 @@ from types import TracebackType
 
 ROOT = Path(__file__).resolve().parents[2]
 CRDS = ROOT / "deploy" / "crds"
+DEV_MODULE = "kube.devserver"
+REAL_MODULE = "tools.envtest"
 START_SECONDS = 30.0
+REAL_START_SECONDS = 120.0
 
 
 @dataclass
 class RunningServer:
-    """One dev server process. The port, and so the kubeconfigs, stay the same over a restart."""
+    """One server process, with all that it started. The port, and so the kubeconfigs, stay the same over a restart."""
 
     folder: Path
     options: Sequence[str]
+    module: str = DEV_MODULE
     url: str = ""
     process: subprocess.Popen[str] | None = field(default=None, repr=False)
 
@@ -39,13 +45,22 @@ class RunningServer:
         return self.folder / f"kubeconfig-{user.replace(':', '-')}"
 
     @property
+    def is_real(self) -> bool:
+        return self.module == REAL_MODULE
+
+    def pid_of(self, process: str) -> int:
+        """Give the process id of a part of a real server ("etcd", "kube-apiserver"). One that dies is started again."""
+        pid: int = json.loads((self.folder / "processes.json").read_text())[process]
+        return pid
+
+    @property
     def log(self) -> Path:
         return self.folder / "server.log"
 
     def start(self) -> None:
         """Start and wait until it answers."""
         port = self.url.rpartition(":")[2] or "0"
-        command = [sys.executable, "-m", "kube.devserver", "--data", str(self.folder), "--port", port]
+        command = [sys.executable, "-m", self.module, "--data", str(self.folder), "--port", port]
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
                 [*command, *self.options], cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True
@@ -59,12 +74,12 @@ class RunningServer:
     def _ready_line(self) -> str:
         assert self.process is not None
         assert self.process.stdout is not None
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + (REAL_START_SECONDS if self.is_real else START_SECONDS)
         if select.select([self.process.stdout], [], [], max(deadline - time.monotonic(), 0))[0]:
             line = self.process.stdout.readline()
             if line.startswith("ready "):
                 return line
-        raise AssertionError(f"the dev server did not start:\n{self.log.read_text()[-4000:]}")
+        raise AssertionError(f"{self.module} did not start:\n{self.log.read_text()[-4000:]}")
 
     def stop(self) -> None:
         """End it as a supervisor does, with SIGTERM."""
@@ -115,5 +130,25 @@ def start_dev_server(
         options += ["--user", user]
     folder.mkdir(parents=True, exist_ok=True)
     server = RunningServer(folder, tuple(options))
+    server.start()
+    return server
+
+
+def start_real_server(
+    folder: Path, *, crds: Path | None = CRDS, users: Sequence[str] = (), companions: Sequence[str] = ()
+) -> RunningServer:
+    """Start kube-apiserver and etcd with their state in the folder, and the companions: kube-scheduler, kwok and the like.
+
+    The parent's death takes all of them along, so ``kill`` ends the lot at once.
+    """
+    options: list[str] = []
+    if crds is not None:
+        options += ["--crds", str(crds)]
+    for user in users:
+        options += ["--user", user]
+    for companion in companions:
+        options += ["--with", companion]
+    folder.mkdir(parents=True, exist_ok=True)
+    server = RunningServer(folder, tuple(options), REAL_MODULE)
     server.start()
     return server
