@@ -64,7 +64,7 @@ def _defaults() -> list[Object]:
         "/version",
     ]
     reviews = [
-        _rule(["authorization.k8s.io"], ["selfsubjectaccessreviews"], ["create"]),
+        _rule(["authorization.k8s.io"], ["selfsubjectaccessreviews", "selfsubjectrulesreviews"], ["create"]),
         _rule(["authentication.k8s.io"], ["selfsubjectreviews"], ["create"]),
     ]
     to = f"{_RBAC}/aggregate-to-"

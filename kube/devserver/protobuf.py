@@ -89,6 +89,8 @@ _MESSAGES: Final[dict[str, dict[int, Field]]] = {
         1: ("resourceAttributes", "ResourceAttributes"),
         2: ("nonResourceAttributes", "NonResourceAttributes"),
     },
+    "SelfSubjectRulesReview": {1: ("metadata", "ObjectMeta"), 2: ("spec", "InNamespace")},
+    "InNamespace": {1: ("namespace", "text")},
     "SelfSubjectReview": {1: ("metadata", "ObjectMeta")},
 }
 _MAPS: Final = {kind: {1: ("key", "text"), 2: ("value", kind)} for kind in ("text", "bytes", "Quantity")}

@@ -25,8 +25,28 @@ def _action(spec: Object) -> Action:
     )
 
 
+def _rules(state: State, user: User, namespace: str) -> Object:
+    """List what a user may do in a namespace."""
+    grants = state.authorizer.grants(user)
+    here = [grant for grant in grants if grant.namespace in (None, namespace)]
+    resources = [
+        {
+            "verbs": sorted(grant.verbs),
+            "apiGroups": sorted(grant.groups),
+            "resources": sorted(grant.targets),
+            **({"resourceNames": sorted(grant.names)} if grant.names else {}),
+        }
+        for grant in here
+        if grant.targets
+    ]
+    paths = [
+        {"verbs": sorted(grant.verbs), "nonResourceURLs": list(grant.paths)} for grant in here if grant.paths
+    ]
+    return {"resourceRules": resources, "nonResourceRules": paths, "incomplete": False}
+
+
 def review(state: State, request: Request, served: Served) -> Answer:
-    """Answer a SelfSubjectAccessReview, SubjectAccessReview or SelfSubjectReview."""
+    """Answer a review of whatever kind."""
     content = request.decode_object()
     content.setdefault("kind", served.kind)
     content.setdefault("apiVersion", served.api_version)
@@ -36,6 +56,9 @@ def review(state: State, request: Request, served: Served) -> Answer:
         return Answer.of(content, code=201)
     spec = content.get("spec") or {}
     user = request.user
+    if served.kind == "SelfSubjectRulesReview":
+        content["status"] = _rules(state, user, spec.get("namespace", ""))
+        return Answer.of(content, code=201)
     if served.kind == "SubjectAccessReview":
         user = User(spec.get("user", ""), frozenset(spec.get("groups") or ()))
     content["status"] = {"allowed": state.authorizer.allows(user, _action(spec))}

@@ -143,6 +143,9 @@ BUILT_IN: Final = (
         verbs=_CREATE_ONLY,
     ),
     _built_in(
+        "authorization.k8s.io", "v1", "selfsubjectrulesreviews", "SelfSubjectRulesReview", verbs=_CREATE_ONLY
+    ),
+    _built_in(
         "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", verbs=_CREATE_ONLY
     ),
     _built_in("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", verbs=_CREATE_ONLY),

@@ -5,6 +5,7 @@ The other files of the suite are test_contract_*.py. See tests/fixtures/servers.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from kube.gateway import Gateway
@@ -217,3 +218,41 @@ def test_a_quota_that_counts_objects_is_kept_to(wire: Wire, namespace: str) -> N
         f'gpuclaims.gpu.cozystack.io "two" is forbidden: exceeded quota: q, requested: {key}=1, '
         f"used: {key}=1, limited: {key}=1"
     )
+
+
+def test_of_many_creates_of_one_name_one_succeeds(wire: Wire, namespace: str) -> None:
+    with ThreadPoolExecutor(max_workers=16) as pool:
+        creates = [
+            pool.submit(wire.create, GPU_CLAIMS, a_claim("one"), namespace=namespace) for _ in range(50)
+        ]
+        codes = [create.result().code for create in creates]
+
+    assert sorted(codes) == [201] + [409] * 49
+
+
+def test_of_many_updates_from_one_resource_version_one_succeeds(
+    wire: Wire, claim: dict[str, Any], namespace: str
+) -> None:
+    def label(number: int) -> int:
+        changed = {**claim, "metadata": {**claim["metadata"], "labels": {"by": str(number)}}}
+        return wire.put(GPU_CLAIMS, changed, namespace=namespace).code
+
+    with ThreadPoolExecutor(max_workers=16) as pool:
+        codes = list(pool.map(label, range(50)))
+
+    assert sorted(codes) == [200] + [409] * 49
+
+
+def test_no_patch_without_a_resource_version_is_lost(
+    wire: Wire, claim: dict[str, Any], namespace: str
+) -> None:
+    def label(number: int) -> int:
+        patch = {"metadata": {"labels": {f"k{number}": "v"}}}
+        return wire.patch(GPU_CLAIMS, "one", patch, namespace=namespace).code
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        codes = list(pool.map(label, range(40)))
+
+    labels = wire.get(GPU_CLAIMS, "one", namespace=namespace).json["metadata"]["labels"]
+    assert set(codes) == {200}
+    assert len(labels) == 40

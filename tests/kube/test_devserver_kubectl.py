@@ -242,8 +242,10 @@ def test_a_user_can_ask_who_they_are_and_what_they_may(kubectl: Kubectl) -> None
     who = kubectl("auth", "whoami", "--as", "alice", "--as-group", "tenant-acme-use")
     may = kubectl("auth", "can-i", "list", "nodes", "--as", "alice")
     may_all = kubectl("auth", "can-i", "list", "nodes")
+    listed = kubectl("auth", "can-i", "--list", "--as", "alice")
 
     assert "alice" in who.stdout
     assert "tenant-acme-use" in who.stdout
     assert may.stdout.strip() == "no"
     assert may_all.stdout.strip() == "yes"
+    assert "selfsubjectaccessreviews.authorization.k8s.io" in listed.stdout

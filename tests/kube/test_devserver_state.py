@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 import time
 from pathlib import Path
 
 import psutil
+import urllib3
 
 from kube.kinds import GPU_CLAIMS, NAMESPACES
-from tests.kube.servers import RunningServer, start_dev_server
 from tests.kube.orders import a_claim
+from tests.kube.servers import RunningServer, start_dev_server
 from tests.kube.wire import Wire
 
 ALLOWED_START_SECONDS = 0.5
@@ -28,6 +31,39 @@ def test_what_was_answered_survives_a_kill(own_dev_server: RunningServer) -> Non
     after = wire.page(GPU_CLAIMS).json
     assert after["items"] == before["items"] == [created.json]
     assert int(after["metadata"]["resourceVersion"]) >= int(before["metadata"]["resourceVersion"])
+
+
+def test_no_answered_write_is_lost_when_it_is_killed_under_load(own_dev_server: RunningServer) -> None:
+    answered: list[set[str]] = [set() for _ in range(4)]
+    busy = threading.Barrier(5)
+
+    def write(number: int) -> None:
+        wire = Wire.connect(own_dev_server.kubeconfig)
+        busy.wait()
+        for count in itertools.count():
+            name = f"c-{number}-{count}"
+            try:
+                code = wire.create(GPU_CLAIMS, a_claim(name), namespace="default").code
+            except urllib3.exceptions.HTTPError:
+                return  # killed before the answer: the write may or may not be there
+            assert code == 201
+            answered[number].add(name)
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for writer in writers:
+        writer.start()
+    busy.wait()
+    while min(map(len, answered)) < 20:
+        assert any(writer.is_alive() for writer in writers)
+    own_dev_server.kill()
+    for writer in writers:
+        writer.join()
+    own_dev_server.start()
+
+    stored = set(Wire.connect(own_dev_server.kubeconfig).names(GPU_CLAIMS))
+    told = set().union(*answered)
+    assert told <= stored
+    assert len(stored) <= len(told) + 4
 
 
 def test_resource_versions_and_credentials_go_on_after_a_restart(own_dev_server: RunningServer) -> None:
