@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from catalog.node_rows import cell_row, node_state, taints_of
+from catalog.node_rows import cell_row, node_state, serves, taints_of
 from gpu.quantities import format_memory
 from gpu.resources import Device
 from portal.models import ClaimRecord, GPUNodeRecord, NodeRecord, NodeStock
@@ -39,7 +39,7 @@ def node_page(record: NodeRecord) -> dict[str, Any]:
         "taints": taints_of(record),
         "labels": sorted(record.labels.items()),
         "memory": format_memory(node.status.allocatable.get("memory", "?")),
-        "cells": [cell_row(cell) for cell in NodeStock.objects.on_node(record.name)],
+        "cells": [cell_row(cell, serves=serves(record)) for cell in NodeStock.objects.on_node(record.name)],
         "devices": [_device(device) for device in gpu_node.object.status.devices] if gpu_node else [],
         "adds_up": gpu_node.is_consistent if gpu_node else None,
         "claims": claims[:CLAIMS_SHOWN],

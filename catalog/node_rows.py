@@ -94,7 +94,11 @@ def node_rows(records: Iterable[NodeRecord]) -> list[NodeRow]:
         NodeRow(
             name=record.name,
             state=node_state(record),
-            cells=tuple(cell_row(cell) for cell in cells.get(record.name, []) if cell.capacity or cell.held),
+            cells=tuple(
+                cell_row(cell, serves=serves(record))
+                for cell in cells.get(record.name, [])
+                if cell.capacity or cell.held
+            ),
             taints=taints_of(record),
             url=reverse("node", args=[record.name]),
         )
@@ -107,16 +111,22 @@ def taints_of(record: NodeRecord) -> tuple[str, ...]:
     return tuple(line for line in record.taints.splitlines() if line)
 
 
-def cell_row(cell: NodeStock) -> CellRow:
-    """Count one resource of a node the hoster's way: held is what no VM uses at the moment."""
+def serves(record: NodeRecord) -> bool:
+    """Say whether the node takes new holds at all, whatever its taints."""
+    return record.ready and not record.cordoned and record.deleting_since is None
+
+
+def cell_row(cell: NodeStock, *, serves: bool) -> CellRow:
+    """Count one resource of a node the hoster's way: held is what no VM uses, and a node that is closed has nothing free."""
     sick = max(0, cell.capacity - cell.allocatable)
     kept = cell.held - cell.in_use
+    free = cell.free if serves else 0
     parts = (
         Part("in-use", cell.in_use, "in use"),
         Part("held", kept, "held"),
         Part("foreign", cell.foreign, "foreign"),
-        Part("free", cell.free, "free"),
-        Part("out", cell.capacity - cell.held - cell.foreign - cell.free, "out of order"),
+        Part("free", free, "free"),
+        Part("out", cell.capacity - cell.held - cell.foreign - free, "out of service"),
     )
     return CellRow(
         resource=cell.resource,
@@ -126,16 +136,18 @@ def cell_row(cell: NodeStock) -> CellRow:
         in_use=cell.in_use,
         held=kept,
         foreign=cell.foreign,
-        free=cell.free,
+        free=free,
         over_committed=cell.over_committed,
         bar=draw(parts),
-        note=_note(cell, sick),
+        note=_note(cell, sick, closed=cell.free - free),
     )
 
 
-def _note(cell: NodeStock, sick: int) -> str:
+def _note(cell: NodeStock, sick: int, *, closed: int) -> str:
     if cell.over_committed:
         return f"over-committed by {cell.over_committed}"
     if not cell.capacity and not cell.allocatable:
         return "the device plugin reports none"
-    return f"{sick} of {cell.capacity} out of order" if sick else ""
+    if sick:
+        return f"{sick} of {cell.capacity} out of order"
+    return f"{closed} out of service with the node" if closed else ""

@@ -11,7 +11,7 @@ from portal.models import ClaimRecord
 from portal.pills import Pill
 
 PHASES: Final = {
-    Phase.HELD: Pill("Held", "contrast", "ok"),
+    Phase.HELD: Pill("Held", "lock", "ok"),
     Phase.IN_USE: Pill("In use", "circle-dot", "use"),
     Phase.WAITING: Pill("Waiting", "hourglass", "low"),
     Phase.RELEASING: Pill("Releasing", "rotate-ccw", "unknown"),

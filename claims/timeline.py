@@ -43,9 +43,9 @@ class EventLine:
 _PILLS = {
     EventKind.ORDERED: Pill("Ordered", "plus", "use"),
     EventKind.REFUSED: Pill("Refused", "x", "out"),
-    EventKind.BOUND: Pill("Held", "contrast", "ok"),
+    EventKind.BOUND: Pill("Held", "lock", "ok"),
     EventKind.ATTACHED: Pill("VM started", "circle-dot", "use"),
-    EventKind.DETACHED: Pill("VM stopped", "contrast", "ok"),
+    EventKind.DETACHED: Pill("VM stopped", "circle-pause", "ok"),
     EventKind.MOVED: Pill("Moved", "arrow-right", "use"),
     EventKind.WAITING: Pill("Waiting", "hourglass", "low"),
     EventKind.REFUSED_BY_NODE: Pill("Refused by its node", "triangle-alert", "low"),

@@ -176,7 +176,7 @@ def _release(request: PortalRequest, ns: str, name: str) -> HttpResponse:
         messages.success(request, f"Released {name}.")
     else:
         messages.success(request, f"Releasing {name}: it is free as soon as its VM has stopped.")
-    return redirect("holds", ns)
+    return redirect("all-holds") if request.access.is_hoster else redirect("holds", ns)
 
 
 @require_safe

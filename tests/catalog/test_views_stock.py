@@ -55,6 +55,19 @@ def test_a_node_says_what_state_it_is_in(rest: As, mirrored: Mirrored, node: obj
     assert "None" not in text
 
 
+@pytest.mark.parametrize("closed", [{"cordoned": True}, {"ready": "Unknown"}])
+def test_a_node_that_is_closed_has_nothing_free(
+    rest: As, mirrored: Mirrored, closed: dict[str, bool | str]
+) -> None:
+    mirrored(a_class(), a_node("n1", gpus=4, **closed), a_claim(gpus=1, node="n1"))  # type: ignore[arg-type]
+    stock.recount()
+
+    html = rest("hoster").client.get(f"{NODES}n1/").content.decode()
+
+    assert 'aria-label="1 held, 3 out of service"' in html
+    assert "3 out of service with the node" in html
+
+
 def test_a_node_page_lists_the_holds_on_it(rest: As, mirrored: Mirrored) -> None:
     mirrored(a_class(), a_node("n1"), a_claim("here", node="n1"), a_claim("there", node="n2"))
 
