@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from gpu.corekinds import ContainerResources, OwnerReference, Pod
+from gpu.corekinds import Container, ContainerResources, OwnerReference, Pod
 from gpu.holds import ClaimKey
 from gpu.quantities import parse_units
 from gpu.resources import CLAIMS_ANNOTATION, AttachedTo
@@ -21,17 +22,17 @@ if TYPE_CHECKING:
 
 LAUNCHER_OWNER_KIND: Final = "VirtualMachineInstance"
 _OVER: Final = frozenset({"Succeeded", "Failed"})
+_NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
 class LivePod:
-    """A pod that takes units of a node, or might run with claims."""
+    """A pod that takes units of a node, or might run with claims. Its containers are replaced, never changed."""
 
-    __slots__ = ("age", "asks", "claims", "covers", "excess", "node", "owner", "uid")
+    __slots__ = ("asks", "claims", "covers", "created_at", "excess", "node", "owner", "uid")
 
     def __init__(
         self,
-        *,
         uid: str,
         node: str,
         created_at: datetime | None,
@@ -41,12 +42,15 @@ class LivePod:
     ) -> None:
         self.uid = uid
         self.node = node
-        self.age = (created_at or _NEVER, uid)
+        self.created_at = created_at
         self.owner = owner
         self.claims = claims
         self.asks = asks
-        self.covers: list[Hold] = []
-        self.excess: dict[str, int] = {}
+        self.covers: tuple[Hold, ...] = ()
+        self.excess: Mapping[str, int] = _NOTHING
+
+    def is_older_than(self, other: LivePod) -> bool:
+        return (self.created_at or _NEVER, self.uid) < (other.created_at or _NEVER, other.uid)
 
     @property
     def vm_instance(self) -> AttachedTo | None:
@@ -55,27 +59,31 @@ class LivePod:
 
     def is_same(self, other: LivePod) -> bool:
         return (
-            self.age == other.age
+            self.uid == other.uid
+            and self.created_at == other.created_at
             and self.node == other.node
             and self.claims == other.claims
             and self.asks == other.asks
             and self.owner == other.owner
         )
 
-    def excess_over_claims(self, resource_of: Mapping[str, str], counted: AbstractSet[str]) -> dict[str, int]:
+    def excess_over_claims(
+        self, resource_of: Mapping[str, str], counted: AbstractSet[str]
+    ) -> Mapping[str, int]:
         """Compute what the pod asks for beyond the claims it runs with, of the ``counted`` resources.
 
         ``resource_of`` is by class name.
         """
-        excess = {}
+        excess: dict[str, int] | None = None
         for resource, units in self.asks.items():
             if resource in counted:
                 for hold in self.covers:
                     if resource_of.get(hold.class_name) == resource:
                         units -= hold.units
                 if units > 0:
+                    excess = excess or {}
                     excess[resource] = units
-        return excess
+        return excess or _NOTHING
 
 
 def read_pod(pod: Pod) -> LivePod | None:
@@ -94,13 +102,11 @@ def read_pod(pod: Pod) -> LivePod | None:
     if named:
         owner = _vm_instance(meta.owner_references)
         if owner is not None:
-            names = dict.fromkeys(map(str.strip, named.split(",")))
-            claims = tuple((meta.namespace, name) for name in names if name)
+            names = dict.fromkeys(map(str.strip, named.split(","))) if "," in named else (named.strip(),)
+            claims = tuple([(meta.namespace, name) for name in names if name])
     if not asks and not claims:
         return None
-    return LivePod(
-        uid=meta.uid, node=node, created_at=meta.creation_timestamp, owner=owner, claims=claims, asks=asks
-    )
+    return LivePod(meta.uid, node, meta.creation_timestamp, owner, claims, asks)
 
 
 def requested_units(pod: Pod) -> dict[str, int]:
@@ -111,15 +117,7 @@ def requested_units(pod: Pod) -> dict[str, int]:
     """
     spec = pod.spec
     together: dict[str, int] = {}
-    at_start: dict[str, int] = {}
-    for container in spec.init_containers:
-        if container.restart_policy == "Always":
-            _add(together, container.resources)
-        else:
-            asked = dict(together)
-            _add(asked, container.resources)
-            for resource, units in asked.items():
-                at_start[resource] = max(at_start.get(resource, 0), units)
+    at_start = _asked_at_start(spec.init_containers, together) if spec.init_containers else _NOTHING
     for container in spec.containers:
         _add(together, container.resources)
     for resource, units in at_start.items():
@@ -127,6 +125,20 @@ def requested_units(pod: Pod) -> dict[str, int]:
     if spec.overhead:
         _add(together, ContainerResources(requests=spec.overhead))
     return together
+
+
+def _asked_at_start(containers: Iterable[Container], together: dict[str, int]) -> dict[str, int]:
+    """Give the most that is asked for while the pod starts, and add the sidecars to what runs ``together``."""
+    at_start: dict[str, int] = {}
+    for container in containers:
+        if container.restart_policy == "Always":
+            _add(together, container.resources)
+        else:
+            asked = dict(together)
+            _add(asked, container.resources)
+            for resource, units in asked.items():
+                at_start[resource] = max(at_start.get(resource, 0), units)
+    return at_start
 
 
 def _add(total: dict[str, int], resources: ContainerResources) -> None:

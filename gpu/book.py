@@ -31,7 +31,7 @@ class Book:
         self._sets: dict[tuple[str, str], set[Hold]] = {}
         self._waiting: dict[str, set[Hold]] = {}
         self._pods: dict[tuple[str, str], LivePod] = {}
-        self._naming: dict[ClaimKey, list[LivePod]] = {}
+        self._naming: dict[ClaimKey, tuple[LivePod, ...]] = {}
         self.changed_claims: set[ClaimKey] = set()
         self.changed_namespaces: set[str] = set()
 
@@ -167,11 +167,7 @@ class Book:
             self._forget_pod(key, old)
         self._pods[key] = new
         for claim in new.claims:
-            naming = self._naming.get(claim)
-            if naming is None:
-                self._naming[claim] = [new]
-            else:
-                naming.append(new)
+            self._naming[claim] = (*self._naming.get(claim, ()), new)
         for claim in new.claims:
             self._cover_claim(claim)
         if not new.covers:
@@ -191,9 +187,10 @@ class Book:
     def _forget_pod(self, key: tuple[str, str], pod: LivePod) -> None:
         del self._pods[key]
         for claim in pod.claims:
-            naming = self._naming[claim]
-            naming.remove(pod)
-            if not naming:
+            others = tuple([other for other in self._naming[claim] if other is not pod])
+            if others:
+                self._naming[claim] = others
+            else:
                 del self._naming[claim]
         pod.asks = {}
         self._weigh(pod)
@@ -210,16 +207,16 @@ class Book:
         old, pod = hold.pod, None
         if hold.node is not None and hold.is_claim and hold.is_listed:
             for candidate in self._naming.get(hold.key, ()):
-                if candidate.node == hold.node and (pod is None or candidate.age < pod.age):
+                if candidate.node == hold.node and (pod is None or candidate.is_older_than(pod)):
                     pod = candidate
         if pod is not old:
             hold.pod = pod
             self.changed_claims.add(hold.key)
             if old is not None:
-                old.covers.remove(hold)
+                old.covers = tuple([other for other in old.covers if other is not hold])
                 self._weigh(old)
             if pod is not None:
-                pod.covers.append(hold)
+                pod.covers = (*pod.covers, hold)
                 self._weigh(pod)
         wanted = hold.at_node if pod is not None else None
         was = hold.in_use_at
