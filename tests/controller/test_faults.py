@@ -65,6 +65,46 @@ async def test_what_happened_while_nobody_looked_is_caught_up_with(
     await cluster.until_free(5)
 
 
+async def test_a_release_that_waited_for_its_vm_goes_through_at_the_next_start(
+    cluster: Cluster, controller: RunningController, start: Start
+) -> None:
+    await cluster.order("train", 8)
+    await cluster.until_bound("train")
+    pod = await cluster.start_vm("train", "train", node="n1", units=8)
+    await cluster.until_claim("train", lambda claim: claim.metadata.finalizers)
+    controller.kill()
+
+    await cluster.release("train")
+    await cluster.remove_pod(pod)
+    assert set(await cluster.claims()) == {"train"}, "held while nobody can say that the VM is gone"
+    start()
+
+    await cluster.until_gone(GPU_CLAIMS, "train", namespace=TENANT)
+    await cluster.until_free(8)
+
+
+async def test_an_api_server_that_is_away_for_longer_than_the_lease_ends_the_term_and_nothing_else(
+    cluster: Cluster, start: Start, own_dev_server: RunningServer
+) -> None:
+    controller = start("--lease-seconds=2")
+    await cluster.order("train", 3)
+    await cluster.until_bound("train")
+    await cluster.until_free(5)
+    before = await cluster.claims()
+
+    own_dev_server.kill()
+    await asyncio.to_thread(controller.wait_for, "following")
+    own_dev_server.start()
+    await asyncio.to_thread(controller.wait_for, "ready")
+
+    assert await cluster.claims() == before
+    with pytest.raises(Denied) as refused:
+        await cluster.order("more", 6)
+    assert refused.value.reason == "NoCapacity"
+    await cluster.order("more", 5)
+    await cluster.until_bound("more")
+
+
 async def test_a_killed_api_server_loses_nothing(
     cluster: Cluster, controller: RunningController, own_dev_server: RunningServer
 ) -> None:
