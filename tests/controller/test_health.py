@@ -39,11 +39,9 @@ async def urls(process: Process) -> AsyncIterator[tuple[str, str]]:
     await scraped.cleanup()
 
 
-async def answer(method: str, url: str, **request: bytes) -> tuple[int, str]:
-    async with (
-        aiohttp.ClientSession() as session,
-        session.request(method, url, data=request.get("body")) as response,
-    ):
+async def answer(method: str, url: str, *, body: bytes | None = None) -> tuple[int, str]:
+    data = None if body is None else io.BytesIO(body)
+    async with aiohttp.ClientSession() as session, session.request(method, url, data=data) as response:
         return response.status, await response.text()
 
 
