@@ -113,7 +113,10 @@ class Book:
         inventory = self._inventory
         resource = inventory.resource_of.get(hold.class_name)
         node, planned, was_bound = hold.node, hold.planned, hold.at_node
-        bound = inventory.tally(node, resource) if node is not None and resource is not None else None
+        bound = None
+        if node is not None and resource is not None:
+            bound = inventory.tally(node, resource)
+            hold.node = bound.node  # one string for a node, however many claims name it
         if bound is not was_bound:
             self._shift(was_bound, bound, hold.units)
             hold.at_node = bound

@@ -7,38 +7,14 @@ was touched, before anything is read.
 from __future__ import annotations
 
 from collections import Counter
-from sys import intern
 
 from gpu.cells import NO_FIGURES, Tally
-from gpu.corekinds import Node, NodeCondition, NodeStatus, ObjectMeta
-from gpu.eligibility import NodeReason, Obstacle, class_obstacles, is_ready, node_obstacles, serves
+from gpu.corekinds import Node, NodeStatus
+from gpu.eligibility import NodeReason, class_obstacles, serves
+from gpu.known_nodes import KnownNode
 from gpu.quantities import parse_units
 from gpu.resources import GPUClass
 from gpu.stock import Stock
-
-
-class KnownNode:
-    """What the ledger keeps of a node: the parts that decide something."""
-
-    __slots__ = ("is_ready", "node", "obstacles", "resources")
-
-    def __init__(self, node: Node, obstacles: tuple[Obstacle, ...], resources: frozenset[str]) -> None:
-        self.node = node
-        self.is_ready = is_ready(node)
-        self.obstacles = obstacles
-        self.resources = resources
-
-    def is_same(self, node: Node) -> bool:
-        """Compare what decides something; a heartbeat changes other things only."""
-        known = self.node
-        return (
-            known.status.allocatable == node.status.allocatable
-            and known.metadata.labels == node.metadata.labels
-            and known.status.capacity == node.status.capacity
-            and known.spec == node.spec
-            and (known.metadata.deletion_timestamp is None) is (node.metadata.deletion_timestamp is None)
-            and self.is_ready is is_ready(node)
-        )
 
 
 class Inventory:
@@ -70,16 +46,8 @@ class Inventory:
         known = self.nodes.get(name)
         if known is not None and known.is_same(node):
             return False
-        slim = _slim(node)
-        resources = frozenset(
-            resource
-            for quantities in (node.status.capacity, node.status.allocatable)
-            for resource in quantities
-            if "/" in resource
-        )
-        obstacles = node_obstacles(slim, require_schedulable_label=self._require_label)
-        self.nodes[name] = KnownNode(slim, obstacles, resources)
-        self._count_again(name, resources | known.resources if known is not None else resources)
+        new = self.nodes[name] = KnownNode(node, require_schedulable_label=self._require_label)
+        self._count_again(name, new.resources | known.resources if known is not None else new.resources)
         return True
 
     def remove_node(self, name: str) -> bool:
@@ -303,27 +271,3 @@ class Inventory:
 
 def _overlap(one: Stock, other: Stock) -> bool:
     return not one.suiting.isdisjoint(other.suiting)
-
-
-def _slim(node: Node) -> Node:
-    """Leave out what decides nothing, and keep one string of each label: ten thousand nodes carry the same ones."""
-    return Node(
-        metadata=ObjectMeta(
-            name=node.metadata.name,
-            labels={intern(key): intern(value) for key, value in node.metadata.labels.items()},
-            deletion_timestamp=node.metadata.deletion_timestamp,
-        ),
-        spec=node.spec,
-        status=NodeStatus(
-            capacity=_shared(node.status.capacity),
-            allocatable=_shared(node.status.allocatable),
-            conditions=[NodeCondition(type="Ready", status="True" if is_ready(node) else "False")],
-        ),
-    )
-
-
-def _shared(quantities: dict[str, str | int]) -> dict[str, str | int]:
-    return {
-        intern(resource): intern(value) if isinstance(value, str) else value
-        for resource, value in quantities.items()
-    }

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from sys import intern
 
 from msgspec import Struct
 
@@ -94,7 +93,7 @@ class Ledger:
         book = self._book
         book.changed_claims.add(key)
         hold = book.claims.get(key)
-        node = intern(status.node_name) if status.node_name else None
+        node = status.node_name or None
         is_releasing = meta.deletion_timestamp is not None
         if hold is not None and (hold.uid != meta.uid or not hold.asks_for(meta.namespace, claim.spec)):
             book.strike(hold)
