@@ -15,6 +15,7 @@ from claims.models import OrderEvent
 from claims.order_form import OrderForm
 from claims.order_page import first_form, offers_in_order, page_of, verdict_of
 from claims.orders import NameTaken, OrderRefused, Placed
+from claims.sent_forms import remember_sent, sent_before
 from claims.services import place_order
 from claims.services import release as release_claim
 from claims.timeline import HISTORY_COLUMNS, event_lines
@@ -50,9 +51,14 @@ def _place(request: PortalRequest, ns: str, form: OrderForm) -> HttpResponse:
     """Place a valid order; else show the form again with everything that was typed."""
     problem = None
     if form.is_valid() and request.POST.get("act") != "check":
+        name = sent_before(request.session, form.spec(ns))
+        if name is not None and ClaimRecord.objects.in_tenant(ns).filter(name=name).exists():
+            messages.info(request, f"This order was placed already, as {name}.")
+            return redirect("holds", ns)
         outcome = _attempt(request, ns, form)
         if isinstance(outcome, Placed):
             claim = outcome.claim
+            remember_sent(request.session, form.spec(ns), name=claim.metadata.name)
             title = title_of(claim.spec.class_name)
             messages.success(request, f"Ordered {claim.spec.count} × {title} as {claim.metadata.name}.")
             for warning in outcome.warnings:
