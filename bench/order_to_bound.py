@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -188,7 +189,9 @@ async def filled_server(
 async def run(options: argparse.Namespace, folder: Path) -> None:
     floor_alone, alone, floor_burst, burst, refused = (Figures() for _ in range(5))
     async with AsyncExitStack() as stack:
-        _, _, bare = await stack.enter_async_context(filled_server(folder / "bare", nodes=options.nodes))
+        bare_server, _, bare = await stack.enter_async_context(
+            filled_server(folder / "bare", nodes=options.nodes)
+        )
         server, gateway, orders = await stack.enter_async_context(
             filled_server(folder / "server", nodes=options.nodes)
         )
@@ -197,8 +200,12 @@ async def run(options: argparse.Namespace, folder: Path) -> None:
         await until_published(gateway, nodes=options.nodes)
         await measure(Figures(), bare.create_and_patch, count=50, clients=1)
         await measure(Figures(), orders.order, count=50, clients=1)
-        process = psutil.Process(controller.process.pid)
-        cpu_before = process.cpu_times()
+        processes = [
+            _process_of(bare_server.process),
+            _process_of(server.process),
+            _process_of(controller.process),
+        ]
+        before = [_processor_seconds(process) for process in processes]
         for _ in range(options.rounds):
             few, many, clients = (
                 options.alone // options.rounds,
@@ -212,17 +219,29 @@ async def run(options: argparse.Namespace, folder: Path) -> None:
             await measure(burst, orders.order, count=many, clients=clients)
             await bare.release_all()
             await orders.release_all()
-        cpu = process.cpu_times()
-        memory = process.memory_info().rss / 2**20
+        spent = [_processor_seconds(process) - then for process, then in zip(processes, before, strict=True)]
+        memory = processes[-1].memory_info().rss / 2**20
     print(f"{options.nodes} nodes; {psutil.cpu_count()} processors for everything; no fsync per write")
     show("one at a time", floor_alone, alone)
     show(f"{options.clients} clients", floor_burst, burst)
-    ordered = len(alone.seconds) + len(burst.seconds)
-    spent = (cpu.user + cpu.system - cpu_before.user - cpu_before.system) * 1000 / ordered
     print(f"\nrefusal round trip, one at a time: p50 {refused.p50:.1f} ms, p99 {refused.p99:.1f} ms")
+    ordered = len(alone.seconds) + len(burst.seconds)
+    per_order = [seconds * 1000 / ordered for seconds in spent]
     print(
-        f"controller: {spent:.2f} ms of processor time per order and release; {memory:.0f} MiB resident at the end"
+        "milliseconds of processor per object, releases and refusals included: "
+        "bare server {:.1f}, asked server {:.1f}, controller {:.1f}".format(*per_order)
     )
+    print(f"controller's resident memory at the end: {memory:.0f} MiB")
+
+
+def _process_of(started: subprocess.Popen[Any] | None) -> psutil.Process:
+    assert started is not None
+    return psutil.Process(started.pid)
+
+
+def _processor_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
 
 
 def show(title: str, floor: Figures, order: Figures) -> None:
