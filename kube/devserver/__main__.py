@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import fcntl
 import gc
 import logging
 import signal
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 import uvicorn
 
@@ -44,6 +45,16 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help="another user with a kubeconfig-NAME; may be repeated",
     )  # fmt: skip
     return parser.parse_args(argv)
+
+
+def _lock(folder: Path) -> IO[str]:
+    """Take the folder for this process, until it ends: two servers would each keep a picture of one file."""
+    held = (folder / "lock").open("w", encoding="utf-8")
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise SystemExit(f"kube.devserver: another server uses {folder}") from error
+    return held
 
 
 def _listen(port: int) -> socket.socket:
@@ -95,6 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
     data: Path = arguments.data
     data.mkdir(parents=True, exist_ok=True)
+    lock = _lock(data)
     listener = _listen(arguments.port)
     url = f"https://{_HOST}:{listener.getsockname()[1]}"
     files = keep_server_files(
@@ -108,11 +120,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     for crd in bootstrap.read_crds(arguments.crds) if arguments.crds else ():
         bootstrap.install(state, crd)
     app = App(state, Authenticator(read_tokens(accounts.tokens)))
+    # What is loaded stays; what requests make is short-lived and rarely in cycles: long looks at everything are wasted.
     gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
     print("kube.devserver: for demo and tests only, not a cluster", file=sys.stderr)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve(app, listener, files, f"ready {url}"))
     store.close()
+    lock.close()
     return 0
 
 

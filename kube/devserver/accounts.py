@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import argparse
 import base64
+import os
 import re
 import secrets
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,8 +73,11 @@ class Accounts:
 
 
 def _write_secret(path: Path, text: str) -> None:
-    path.touch(mode=0o600)
-    path.write_text(text, encoding="utf-8")
+    """Replace the file at once: others read it while the server starts again."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(temporary, path)
 
 
 def _kubeconfig(url: str, authority: bytes, user: str, token: str) -> str:

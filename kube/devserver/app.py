@@ -6,7 +6,7 @@ import logging
 from typing import Any, Final
 
 from kube.devserver.answer import Answer, Send
-from kube.devserver.auth import OPEN_PATHS, Authenticator, User
+from kube.devserver.auth import OPEN_PATHS, SERVICE_ACCOUNT, Authenticator, User
 from kube.devserver.discovery import VERSION, discover
 from kube.devserver.openapi import openapi
 from kube.devserver.rbac import Action
@@ -139,10 +139,12 @@ class App:
         groups = [value.decode() for name, value in headers if name == b"impersonate-group"]
         if not names or not names[0]:
             raise bad_request("requested groups or extras without impersonating a user")
-        for plural, wanted in [("users", names[0]), *(("groups", group) for group in groups)]:
-            action = Action("impersonate", plural=plural, name=wanted)
+        for action in (
+            _acting_as(names[0]),
+            *(Action("impersonate", plural="groups", name=group) for group in groups),
+        ):
             if not self._state.authorizer.allows(user, action):
-                raise forbidden("", plural, wanted, action.refusal(user.name))
+                raise forbidden("", action.plural, action.name, action.refusal(user.name))
         return User.impersonated(names[0], frozenset(groups))
 
     def _authorize(self, user: User, action: Action) -> None:
@@ -152,6 +154,14 @@ class App:
             message = f"forbidden: {action.refusal(user.name)}"
             raise ApiError(403, "Forbidden", message, details={})
         raise forbidden(action.group, action.plural, action.name, action.refusal(user.name))
+
+
+def _acting_as(name: str) -> Action:
+    """Give the right that acting as a user takes; a service account is an object of its namespace."""
+    if name.startswith(SERVICE_ACCOUNT):
+        namespace, _, account = name.removeprefix(SERVICE_ACCOUNT).partition(":")
+        return Action("impersonate", plural="serviceaccounts", namespace=namespace, name=account)
+    return Action("impersonate", plural="users", name=name)
 
 
 async def _read_body(receive: Receive) -> bytes:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 import urllib3
 
 from kube.kinds import GPU_CLAIMS, NAMESPACES
@@ -133,15 +134,17 @@ def test_a_busy_port_is_a_clear_error(own_dev_server: RunningServer, tmp_path: P
     second = RunningServer(tmp_path / "second", (), url=own_dev_server.url)
     second.folder.mkdir()
 
-    try:
+    with pytest.raises(AssertionError, match=f"port {port} cannot be used"):
         second.start()
-    except AssertionError as error:
-        said = str(error)
-    else:
-        second.stop()
-        said = ""
 
-    assert f"port {port} cannot be used" in said
+
+def test_two_servers_do_not_share_a_folder(own_dev_server: RunningServer) -> None:
+    second = RunningServer(own_dev_server.folder, ())
+
+    with pytest.raises(AssertionError, match="another server uses"):
+        second.start()
+
+    assert Wire.connect(own_dev_server.kubeconfig).page(NAMESPACES).code == 200
 
 
 def test_services_get_tokens_of_their_own(tmp_path: Path) -> None:
