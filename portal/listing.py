@@ -58,9 +58,7 @@ def list_page(
 ) -> ListPage[M]:
     """Give one page. ``sort`` is the order without a wish; ``unique`` are the fields that tell rows apart."""
     query = request.GET
-    wished = query.get("sort", sort)
-    if wished.removeprefix("-") not in {column.field for column in columns if column.field}:
-        wished = sort
+    wished = _wished(query, columns, sort)
     keys = (wished, *(name for name in unique if name != wished.removeprefix("-")))
     try:
         page = rows_after(rows, keys, page_request({"continue": query.get("after", "")}).after)
@@ -79,6 +77,11 @@ def list_page(
         next_url=next_url,
         sort=wished if wished != sort else "",
     )
+
+
+def _wished(query: QueryDict, columns: Sequence[Column], otherwise: str) -> str:
+    wished = query.get("sort", otherwise)
+    return wished if wished.removeprefix("-") in {c.field for c in columns if c.field} else otherwise
 
 
 def _head(query: QueryDict, column: Column, wished: str) -> Head:

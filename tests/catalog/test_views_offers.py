@@ -12,9 +12,9 @@ from portal.mirror import stock
 from portal.models import ClassRecord
 from tests.builders import a_claim, a_class, a_node
 from tests.catalog.test_forms_offer import GOOD, posted
-from tests.claims.test_views_catalog import text_of, words
 from tests.fixtures.live import Live
 from tests.fixtures.rest import Mirrored, Rest
+from tests.pages import text_of, words
 
 As = Callable[..., Rest]
 OFFERS = "/hoster/offers/"

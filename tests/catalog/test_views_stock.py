@@ -7,8 +7,8 @@ import pytest
 from gpu.corekinds import Taint
 from portal.mirror import stock
 from tests.builders import L40S, a_claim, a_class, a_launcher, a_node, a_pod, a_quota
-from tests.claims.test_views_catalog import offer, text_of
 from tests.fixtures.rest import Mirrored, Rest
+from tests.pages import offer, text_of
 
 As = Callable[..., Rest]
 NODES = "/hoster/nodes/"

@@ -3,48 +3,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import timedelta
-from html import unescape
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
 from catalog.models import OfferPresentation
-from gpu.resources import Condition, ConditionStatus, GPUClass, GPUClassStatus, Mode
+from gpu.resources import Mode
 from portal.mirror import stock
 from portal.models import FeedState
-from tests.builders import NOON, a_claim, a_class, a_namespace, a_node, a_quota
+from tests.builders import a_claim, a_namespace, a_node, a_quota
 from tests.fixtures.rest import Mirrored, Rest
+from tests.pages import offer, text_of, words
 
 As = Callable[..., Rest]
-
-
-def offer(
-    name: str, *, free: int | None, most: int | None = None, served: bool = True, **more: object
-) -> GPUClass:
-    made = a_class(name, **more)  # type: ignore[arg-type]  # the builder's own keywords
-    served_condition = Condition(
-        type="Served",
-        status=ConditionStatus.TRUE if served else ConditionStatus.FALSE,
-        reason="Served" if served else "NoNodeReady",
-        message="",
-        last_transition_time=NOON,
-    )
-    made.status = GPUClassStatus(
-        free=free, max_free_per_node=free if most is None else most, conditions=[served_condition]
-    )
-    return made
-
-
-def text_of(client: Client, path: str = "/", **headers: str) -> str:
-    """The page in words, without tags."""
-    response = client.get(path, headers=headers)
-    assert response.status_code == 200, response.content
-    return words(response.content.decode())
-
-
-def words(html: str) -> str:
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
 
 
 def card_of(client: Client, name: str) -> str:

@@ -8,8 +8,8 @@ import pytest
 from claims.models import EventKind, OrderEvent
 from gpu.resources import Condition, ConditionStatus
 from tests.builders import NOON, a_claim, a_class, a_quota
-from tests.claims.test_views_catalog import text_of, words
 from tests.fixtures.rest import Mirrored, Rest
+from tests.pages import text_of, words
 
 As = Callable[..., Rest]
 HOLDS = "/tenants/tenant-acme/gpus/"

@@ -13,9 +13,9 @@ from claims.models import EventKind, OrderEvent
 from portal import cluster
 from portal.models import ClaimRecord
 from tests.builders import a_claim, a_class, a_node, a_quota
-from tests.claims.test_views_catalog import offer, text_of, words
 from tests.fixtures.live import Live
 from tests.fixtures.rest import Mirrored, Rest
+from tests.pages import offer, text_of, words
 
 As = Callable[..., Rest]
 ORDER = "/tenants/tenant-acme/order/"
