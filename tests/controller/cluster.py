@@ -1,4 +1,4 @@
-"""A small cluster on a real dev server, told in the words of the tests."""
+"""A small cluster on a running API server, told in the words of the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A controller that leads on a dev server of the test's own."""
+"""A controller that leads on an API server of the test's own, of the kind that --cluster says."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Start = Callable[..., RunningController]
 
 
 @pytest.fixture
-def start(own_dev_server: RunningServer, tmp_path: Path) -> Iterator[Start]:
+def start(own_server: RunningServer, tmp_path: Path) -> Iterator[Start]:
     """Start controllers against the test's server; all are ended with the test."""
     started: list[RunningController] = []
 
     def start_one(*arguments: str, identity: str = "controller", wait: bool = True) -> RunningController:
         controller = start_controller(
-            own_dev_server, tmp_path / "controllers", *arguments, identity=identity, wait=wait
+            own_server, tmp_path / "controllers", *arguments, identity=identity, wait=wait
         )
         started.append(controller)
         return controller
@@ -39,9 +39,9 @@ def controller(start: Start) -> RunningController:
 
 
 @pytest.fixture
-async def cluster(own_dev_server: RunningServer) -> AsyncIterator[Cluster]:
+async def cluster(own_server: RunningServer) -> AsyncIterator[Cluster]:
     """A tenant, one node with 8 units, and an offer of them."""
-    async with AsyncGateway.connect(config.load(own_dev_server.kubeconfig)) as gateway:
+    async with AsyncGateway.connect(config.load(own_server.kubeconfig)) as gateway:
         cluster = Cluster(gateway)
         await cluster.add_tenant()
         await cluster.add_node("n1", 8)

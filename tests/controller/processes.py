@@ -1,4 +1,4 @@
-"""A real controller process against a running dev server, for every suite that needs one."""
+"""A real controller process against a running API server, for every suite that needs one."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ async def test_a_release_that_waited_for_its_vm_goes_through_at_the_next_start(
 
 
 async def test_an_api_server_that_is_away_for_longer_than_the_lease_ends_the_term_and_nothing_else(
-    cluster: Cluster, start: Start, own_dev_server: RunningServer
+    cluster: Cluster, start: Start, own_server: RunningServer
 ) -> None:
     controller = start("--lease-seconds=2")
     await cluster.order("train", 3)
@@ -92,9 +92,9 @@ async def test_an_api_server_that_is_away_for_longer_than_the_lease_ends_the_ter
     await cluster.until_free(5)
     before = await cluster.claims()
 
-    own_dev_server.kill()
+    own_server.kill()
     await asyncio.to_thread(controller.wait_for, "following")
-    own_dev_server.start()
+    own_server.start()
     await asyncio.to_thread(controller.wait_for, "ready")
 
     assert await cluster.claims() == before
@@ -106,14 +106,14 @@ async def test_an_api_server_that_is_away_for_longer_than_the_lease_ends_the_ter
 
 
 async def test_a_killed_api_server_loses_nothing(
-    cluster: Cluster, controller: RunningController, own_dev_server: RunningServer
+    cluster: Cluster, controller: RunningController, own_server: RunningServer
 ) -> None:
     await cluster.order("train", 3)
     await cluster.until_bound("train")
     await cluster.until_free(5)
 
-    own_dev_server.kill()
-    own_dev_server.start()
+    own_server.kill()
+    own_server.start()
 
     async with asyncio.timeout(20):
         while True:
@@ -134,15 +134,15 @@ async def test_a_killed_api_server_loses_nothing(
 
 
 async def test_an_order_on_its_way_when_the_api_server_dies_is_stored_or_not_and_never_half(
-    cluster: Cluster, controller: RunningController, own_dev_server: RunningServer
+    cluster: Cluster, controller: RunningController, own_server: RunningServer
 ) -> None:
     await cluster.until_free(8)
     orders = [asyncio.create_task(cluster.order(f"burst-{i}")) for i in range(16)]
     await asyncio.wait(orders, return_when=asyncio.FIRST_COMPLETED)
 
-    own_dev_server.kill()
+    own_server.kill()
     await asyncio.wait(orders)
-    own_dev_server.start()
+    own_server.start()
 
     for name in await cluster.claims():
         await cluster.until_bound(name)

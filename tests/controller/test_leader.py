@@ -31,8 +31,8 @@ class Clock:
 
 
 @pytest.fixture
-async def gateway(own_dev_server: RunningServer) -> AsyncIterator[AsyncGateway]:
-    async with AsyncGateway.connect(config.load(own_dev_server.kubeconfig)) as gateway:
+async def gateway(own_server: RunningServer) -> AsyncIterator[AsyncGateway]:
+    async with AsyncGateway.connect(config.load(own_server.kubeconfig)) as gateway:
         yield gateway
 
 
