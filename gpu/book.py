@@ -114,7 +114,9 @@ class Book:
         resource = inventory.resource_of.get(hold.class_name)
         node, planned, was_bound = hold.node, hold.planned, hold.at_node
         bound = None
-        if node is not None and resource is not None:
+        if was_bound is not None and was_bound.node == node and was_bound.resource == resource:
+            bound = was_bound
+        elif node is not None and resource is not None:
             bound = inventory.tally(node, resource)
             hold.node = bound.node  # one string for a node, however many claims name it
         if bound is not was_bound:

@@ -60,7 +60,8 @@ class Stock:
         """Take in what changed on a node that serves the class."""
         capacity, held, in_use, foreign, free, _, _ = new
         was_capacity, was_held, was_in_use, was_foreign, was_free, _, _ = old
-        self.buckets.put(node, free)
+        if free != was_free or old is NO_FIGURES:
+            self.buckets.put(node, free)
         self.held += held - was_held
         self.in_use += in_use - was_in_use
         self.foreign += foreign - was_foreign
