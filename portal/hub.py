@@ -98,13 +98,14 @@ class Hub:
     async def close(self) -> None:
         """End every stream and stop listening."""
         self.stop()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
+        task, self._task = self._task, None
+        while task is not None and not task.done():
+            # Again where it had no effect: the client can lose a cancellation while it reads.
+            task.cancel()
+            await asyncio.wait({task}, timeout=0.2)
 
     async def _listen(self) -> None:
-        while True:
+        while not self.is_stopping:
             try:
                 await self._hear()
             except (RedisError, OSError) as error:
@@ -125,7 +126,7 @@ class Hub:
             await pubsub.subscribe(CHANNEL)
             await client.ping()
             self._tell_all(is_live=True)
-            while True:
+            while not self.is_stopping:
                 message = await pubsub.get_message(timeout=_PING_SECONDS)
                 if message is not None:
                     self._nudged(message["data"].decode())

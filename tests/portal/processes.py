@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -135,21 +135,23 @@ class Portal:
 @contextmanager
 def running_portal(folder: Path, *, database_url: str) -> Iterator[Portal]:
     """Start the cluster and Redis beside the database; the processes are for the test to start."""
-    redis = RunningRedis(folder)
-    redis.start()
-    server = start_dev_server(folder / "cluster")
-    portal = Portal(folder, server, redis, database_url)
-    parsed: dict[str, Any] = dict(dj_database_url.parse(portal.database_url))
-    connections.settings[ALIAS] = connections.configure_settings({"default": {}, ALIAS: parsed})[ALIAS]
-    try:
+    with ExitStack() as stack:
+        redis = RunningRedis(folder)
+        stack.callback(redis.kill)
+        redis.start()
+        server = stack.enter_context(start_dev_server(folder / "cluster"))
+        parsed: dict[str, Any] = dict(dj_database_url.parse(database_url))
+        connections.settings[ALIAS] = connections.configure_settings({"default": {}, ALIAS: parsed})[ALIAS]
+        stack.callback(_forget_connection)
+        portal = Portal(folder, server, redis, database_url)
+        stack.callback(portal.stop)
         yield portal
-    finally:
-        portal.stop()
-        connections[ALIAS].close()
-        del connections[ALIAS]
-        del connections.settings[ALIAS]
-        server.stop()
-        redis.kill()
+
+
+def _forget_connection() -> None:
+    connections[ALIAS].close()
+    del connections[ALIAS]
+    del connections.settings[ALIAS]
 
 
 TEMPLATE: Final = "portal_template"
