@@ -235,9 +235,12 @@ class Inventory:
         """Count the units of waiting claims that a new order of the class has to leave."""
         if not self._waiting:
             return 0
+        sharing = self._sharing[stock.resource]
+        if len(sharing) == 1:
+            return self._waiting.get(stock.name, 0)
         return sum(
             self._waiting.get(other.name, 0)
-            for other in self._sharing[stock.resource]
+            for other in sharing
             if other is stock or (other.name in self._waiting and _overlap(stock, other))
         )
 
