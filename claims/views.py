@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from claims.budget import budget_of
 from claims.budget_words import budget_words
+from claims.exports import history_file, holds_file
 from claims.hold_page import hold_page
 from claims.hold_rows import ALL_COLUMNS, COLUMNS, hold_rows, narrowed, title_of, titled, totals
 from claims.models import OrderEvent
@@ -25,6 +27,7 @@ from portal.access import Right, hoster_required, tenant_required
 from portal.cluster import gateway_for
 from portal.current_tenant import remember_tenant
 from portal.errors import Problem, from_kube_error, refused
+from portal.export import MOST_ROWS
 from portal.http import PortalRequest, is_fragment
 from portal.listing import list_page
 from portal.models import ClaimRecord, ClassRecord
@@ -95,12 +98,14 @@ def order_verdict(request: PortalRequest, ns: str) -> HttpResponse:
 
 @require_safe
 @tenant_required(Right.VIEW)
-def holds(request: PortalRequest, ns: str) -> HttpResponse:
+def holds(request: PortalRequest, ns: str) -> HttpResponseBase:
     """List what this tenant holds."""
     remember_tenant(request, ns)
     words, phase = request.GET.get("q", "").strip()[:100], request.GET.get("phase", "")
     mine = ClaimRecord.objects.visible_to(request.access).in_tenant(ns)
     found = titled(narrowed(mine, words=words, phase=phase))
+    if form := request.GET.get("export", ""):
+        return holds_file(found, form, name=f"holds-{ns}", sees_nodes=False)
     page = list_page(request, found, columns=COLUMNS, sort="name", unique=("name",))
     can_order = request.access.can_order(ns)
     shown = {
@@ -119,11 +124,13 @@ def holds(request: PortalRequest, ns: str) -> HttpResponse:
 
 @require_safe
 @hoster_required
-def all_holds(request: PortalRequest) -> HttpResponse:
+def all_holds(request: PortalRequest) -> HttpResponseBase:
     """List what all tenants hold, for the hoster."""
     words, phase = request.GET.get("q", "").strip()[:100], request.GET.get("phase", "")
     everyones = ClaimRecord.objects.visible_to(request.access)
     found = titled(narrowed(everyones, words=words, phase=phase, sees_nodes=True))
+    if form := request.GET.get("export", ""):
+        return holds_file(found, form, name="holds", sees_nodes=True)
     page = list_page(request, found, columns=ALL_COLUMNS, sort="namespace", unique=("namespace", "name"))
     shown = {
         "page": page,
@@ -197,13 +204,16 @@ def budget(request: PortalRequest, ns: str) -> HttpResponse:
 
 @require_safe
 @tenant_required(Right.VIEW)
-def history(request: PortalRequest, ns: str) -> HttpResponse:
+def history(request: PortalRequest, ns: str) -> HttpResponseBase:
     """Show every event of this tenant's orders, refused ones included."""
     remember_tenant(request, ns)
     events = OrderEvent.objects.in_namespaces([ns])
     words = request.GET.get("q", "").strip()[:100]
     if words:
         events = events.filter(claim_name__icontains=words)
+    if request.GET.get("export"):
+        newest = events.newest_first()[:MOST_ROWS]
+        return history_file(newest, name=f"history-{ns}", sees_nodes=request.access.is_hoster)
     page = list_page(request, events, columns=HISTORY_COLUMNS, sort="-at", unique=("-id",))
     lines = event_lines(page.rows, sees_nodes=request.access.is_hoster)
     return render(

@@ -19,6 +19,17 @@
     true,
   );
 
+  // A file is fetched by the browser, not into the page.
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-download]");
+    if (!button) return;
+    event.preventDefault();
+    const query = new URLSearchParams(new FormData(button.form));
+    query.set(button.name, button.value);
+    location.assign(`${location.pathname}?${query}`);
+    button.closest("details").open = false;
+  });
+
   // Back to a page from memory: its buttons work again.
   addEventListener("pageshow", () => {
     for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;

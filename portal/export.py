@@ -1,0 +1,50 @@
+"""A list as a file: what the page shows, all of it, for a spreadsheet or for kubectl."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from django.http import StreamingHttpResponse
+
+MOST_ROWS: Final = 10_000
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+class _Line:
+    """What csv writes to: each line is handed on as it is made."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> StreamingHttpResponse:
+    """Give the rows as CSV. A text that a spreadsheet would take for a formula is marked as text."""
+    writer = csv.writer(_Line())
+
+    def lines() -> Iterator[str]:
+        yield "\ufeff" + str(writer.writerow(heads))
+        for row in rows:
+            yield str(writer.writerow([_safe(value) for value in row]))
+
+    return _file(lines(), f"{name}.csv", "text/csv; charset=utf-8")
+
+
+def yaml_file(name: str, documents: Iterable[str]) -> StreamingHttpResponse:
+    """Give the documents as one YAML file."""
+    return _file(
+        (f"---\n{document}" for document in documents), f"{name}.yaml", "application/yaml; charset=utf-8"
+    )
+
+
+def _file(parts: Iterable[str], filename: str, content_type: str) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(parts, content_type=content_type)
+    response.headers["Content-Disposition"] = f'attachment; filename="{filename}"'
+    return response
+
+
+def _safe(value: object) -> object:
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return "" if value is None else value

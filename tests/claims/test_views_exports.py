@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from claims.models import EventKind, OrderEvent
+from tests.builders import NOON, a_claim, a_class
+from tests.fixtures.rest import Mirrored, Rest
+
+As = Callable[..., Rest]
+HOLDS = "/tenants/tenant-acme/gpus/"
+
+
+def file_of(rest: Rest, path: str, **query: str) -> str:
+    response: Any = rest.client.get(path, query)
+    assert response.status_code == 200
+    assert response["Content-Disposition"].startswith("attachment; ")
+    return b"".join(response.streaming_content).decode()
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text.lstrip("\ufeff"))))
+
+
+def test_holds_leave_as_csv_with_the_filter_of_the_page(rest: As, mirrored: Mirrored) -> None:
+    mirrored(
+        a_class(display_name="=1+1"),
+        *(a_claim(f"c-{index:03}", gpus=2) for index in range(120)),
+        a_claim("other"),
+    )
+
+    rows = table(file_of(rest("bob"), HOLDS, q="c-", export="csv"))
+
+    assert len(rows) == 120
+    assert (rows[0]["hold"], rows[0]["gpus"], rows[0]["state"]) == ("c-000", "2", "Waiting")
+    assert rows[0]["offer"] == "'=1+1"
+
+
+@pytest.mark.parametrize("form", ["csv", "yaml", "x"])
+def test_a_tenants_file_names_no_node_and_the_hosters_does(rest: As, mirrored: Mirrored, form: str) -> None:
+    mirrored(a_class(), a_claim(node="secret-node"), a_claim("theirs", namespace="tenant-globex", node="n2"))
+
+    mine = file_of(rest("alice"), HOLDS, export=form)
+    all_of_them = file_of(rest("hoster"), "/hoster/holds/", export=form)
+
+    assert "secret-node" not in mine
+    assert "theirs" not in mine
+    assert "secret-node" in all_of_them
+    assert "theirs" in all_of_them
+
+
+def test_yaml_is_what_kubectl_reads(rest: As, mirrored: Mirrored) -> None:
+    mirrored(a_class(), a_claim("a", gpus=2), a_claim("b"))
+
+    documents = list(yaml.safe_load_all(file_of(rest("alice"), HOLDS, export="yaml")))
+
+    assert [(one["kind"], one["metadata"]["name"], one["spec"].get("count", 1)) for one in documents] == [
+        ("GPUClaim", "a", 2),
+        ("GPUClaim", "b", 1),
+    ]
+
+
+def test_history_leaves_as_csv(rest: As, mirrored: Mirrored) -> None:
+    OrderEvent.objects.create(
+        at=NOON,
+        kind=EventKind.ORDERED,
+        namespace="tenant-acme",
+        claim_name="one",
+        class_name="l40s",
+        count=2,
+        username="alice",
+    )
+
+    rows = table(file_of(rest("bob"), "/tenants/tenant-acme/history/", export="csv"))
+
+    assert [(row["when"], row["what"], row["who"]) for row in rows] == [
+        ("2026-11-05T12:00:00+00:00", "Ordered", "alice")
+    ]
+
+
+def test_a_stranger_gets_no_file(rest: As, mirrored: Mirrored) -> None:
+    for path in (HOLDS, "/tenants/tenant-acme/history/"):
+        assert rest("charlie").client.get(path, {"export": "csv"}).status_code == 404
+    assert rest("alice").client.get("/hoster/holds/", {"export": "csv"}).status_code == 404
