@@ -11,8 +11,8 @@ class ClaimsConfig(AppConfig):
 
     def ready(self) -> None:
         """History is written from what the mirror sees."""
-        from claims.history import record_change
+        from claims.history import record_changes
         from kube.kinds import GPU_CLAIMS
         from portal.mirror import on_change
 
-        on_change(GPU_CLAIMS, record_change)
+        on_change(GPU_CLAIMS, record_changes)

@@ -44,11 +44,12 @@ def record_refused(spec: OrderSpec, refusals: Iterable[Refusal], *, username: st
     )
 
 
-def record_change(change: Change) -> None:
-    """Remember what the mirror saw happen to a claim. Safe to repeat."""
-    events = events_between(change.before, change.after, now=change.at)
-    if events:
-        OrderEvent.objects.bulk_create(events, ignore_conflicts=True)
+def record_changes(changes: Iterable[Change]) -> None:
+    """Remember what the mirror saw happen to claims. Safe to repeat."""
+    events = [
+        event for change in changes for event in events_between(change.before, change.after, now=change.at)
+    ]
+    OrderEvent.objects.bulk_create(events, ignore_conflicts=True)
 
 
 def events_between(old: GPUClaim | None, new: GPUClaim | None, *, now: datetime) -> list[OrderEvent]:

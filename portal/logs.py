@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import TextIO
 
 import structlog
+
+
+class _StandardError(logging.StreamHandler[TextIO]):
+    """Writes to whatever standard error is at that moment: programs that run us put another in its place."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
 
 
 def configure(*, as_json: bool, level: str) -> None:
@@ -30,7 +42,7 @@ def configure(*, as_json: bool, level: str) -> None:
         if as_json
         else [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _StandardError()
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,

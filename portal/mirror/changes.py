@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -30,13 +30,14 @@ class Change:
         return known
 
 
-Callback = Callable[[Change], None]
+Callback = Callable[[Sequence[Change]], None]
+"""Gets the changes of one transaction: one of an event, hundreds of a first list."""
 
 _callbacks: dict[str, list[Callback]] = {}
 
 
 def on_change(kind: AnyKind, callback: Callback) -> None:
-    """Call it for every change of the kind. Apps register in ``ready()``; twice is once."""
+    """Call it with the changes of the kind. Apps register in ``ready()``; twice is once."""
     callbacks = _callbacks.setdefault(kind.plural, [])
     if callback not in callbacks:
         callbacks.append(callback)
@@ -46,7 +47,7 @@ def has_listeners(kind: AnyKind) -> bool:
     return bool(_callbacks.get(kind.plural))
 
 
-def tell(change: Change) -> None:
+def tell(kind: AnyKind, changes: Sequence[Change]) -> None:
     """Call everyone who registered for the kind. What they raise undoes the write."""
-    for callback in _callbacks.get(change.kind.plural, ()):
-        callback(change)
+    for callback in _callbacks.get(kind.plural, ()) if changes else ():
+        callback(changes)

@@ -168,8 +168,6 @@ def _change(kind: AnyKind, namespace: str, name: str, row: Record | None, after:
 
 
 def _announce(kind: AnyKind, changes: list[Change]) -> None:
-    if has_listeners(kind):
-        for change in changes:
-            tell(change)
+    tell(kind, changes)
     for namespace in sorted({change.namespace for change in changes}):
         nudge_on_commit(kind.plural, namespace, "sync")

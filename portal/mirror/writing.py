@@ -105,5 +105,5 @@ def _announce(
 ) -> None:
     if has_listeners(kind):
         before = None if row is None else decode(kind, bytes(row.body))
-        tell(Change(kind, namespace, name, before, obj, at))
+        tell(kind, [Change(kind, namespace, name, before, obj, at)])
     nudge_on_commit(kind.plural, namespace, revision)

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from claims.history import events_between, record_change, record_ordered, record_refused, record_released
+from claims.history import events_between, record_changes, record_ordered, record_refused, record_released
 from claims.models import EventKind, OrderEvent
 from claims.orders import OrderSpec
 from gpu.fit import Reason, Refusal
@@ -71,8 +71,8 @@ def test_events_happen_when_the_objects_say_they_did() -> None:
 def test_a_change_that_is_seen_twice_is_written_once() -> None:
     change = Change(GPU_CLAIMS, "tenant-acme", "one", None, a_claim(node="n1"), LATER)
 
-    record_change(change)
-    record_change(change)
+    record_changes([change])
+    record_changes([change])
 
     assert sorted(OrderEvent.objects.values_list("kind", flat=True)) == ["bound", "ordered"]
 
@@ -84,9 +84,9 @@ def test_the_one_who_knows_the_person_wins(mirror_first: bool) -> None:
     change = Change(GPU_CLAIMS, "tenant-acme", "one", None, claim, LATER)
 
     if mirror_first:
-        record_change(change)
+        record_changes([change])
     record_ordered(claim, username="alice", now=LATER)
-    record_change(change)
+    record_changes([change])
 
     event = OrderEvent.objects.get()
     assert (event.kind, event.username) == (EventKind.ORDERED, "alice")
@@ -117,8 +117,8 @@ def test_every_refusal_is_kept_with_its_numbers() -> None:
 
 @pytest.mark.django_db
 def test_the_timeline_of_a_claim_is_its_own_and_the_refusals_under_its_name() -> None:
-    record_change(Change(GPU_CLAIMS, "tenant-acme", "one", None, a_claim(uid="old"), NOON))
-    record_change(Change(GPU_CLAIMS, "tenant-acme", "one", None, a_claim(uid="new", node="n1"), NOON))
+    record_changes([Change(GPU_CLAIMS, "tenant-acme", "one", None, a_claim(uid="old"), NOON)])
+    record_changes([Change(GPU_CLAIMS, "tenant-acme", "one", None, a_claim(uid="new", node="n1"), NOON)])
     record_refused(
         OrderSpec(namespace="tenant-acme", class_name="l40s", name="one"),
         [Refusal(Reason.CLASS_NOT_FOUND)],

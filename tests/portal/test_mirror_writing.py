@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -28,7 +28,7 @@ def heard() -> Iterator[list[Change]]:
     """What is told about claims."""
     told: list[Change] = []
     registered = {kind: list(callbacks) for kind, callbacks in changes._callbacks.items()}
-    mirror.on_change(GPU_CLAIMS, told.append)
+    mirror.on_change(GPU_CLAIMS, told.extend)
     yield told
     changes._callbacks.clear()
     changes._callbacks.update(registered)
@@ -115,7 +115,7 @@ def test_every_change_is_told_once_with_both_states(heard: list[Change]) -> None
 
 
 def test_whoever_cannot_take_a_change_undoes_the_write(heard: list[Change]) -> None:
-    def refuse(change: Change) -> None:
+    def refuse(changes: Sequence[Change]) -> None:
         raise RuntimeError("no history, no hold")
 
     mirror.on_change(GPU_CLAIMS, refuse)
