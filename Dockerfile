@@ -10,7 +10,7 @@ RUN python3 -m venv /venv \
     && /venv/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements/base.txt
 COPY . .
 RUN /venv/bin/python -m tools.build_css \
-    && DEBUG=0 DEMO=0 SECRET_KEY=only-for-collectstatic-not-kept-in-the-image-0123456789 ALLOWED_HOSTS=localhost \
+    && SECRET_KEY=only-for-collectstatic-not-kept-in-the-image-0123456789 ALLOWED_HOSTS=localhost \
        STATIC_ROOT=/src/staticfiles /venv/bin/python manage.py collectstatic --noinput
 
 # hadolint ignore=DL3006

@@ -15,8 +15,11 @@ import psutil
 import pytest
 
 from tools.run import addresses
+from tools.run.__main__ import _banner
 from tools.run.addresses import CannotStart
 from tools.run.children import Child
+from tools.run.clusters import Cluster
+from tools.run.stack import Stack
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -134,3 +137,13 @@ def test_children_die_with_a_parent_that_is_killed(tmp_path: Path) -> None:
         parent.kill()
 
     until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+
+
+def test_no_login_is_printed_unless_this_is_a_demo(tmp_path: Path) -> None:
+    with addresses.opened(tmp_path, fresh=False) as data:
+        ports = addresses.ports_of(data)
+        demo, bare = (Stack(data, ports, 8000, Cluster("dev"), is_demo=is_demo) for is_demo in (True, False))
+
+    assert "alice" in _banner(demo, seconds=1.0)
+    assert "alice" not in _banner(bare, seconds=1.0)
+    assert "password" not in _banner(bare, seconds=1.0)

@@ -60,12 +60,6 @@ class Data:
         """Is there once the demo cluster was loaded whole."""
         return self.root / "demo-loaded"
 
-    def static_root(self) -> Path:
-        """Give an empty folder: the demo serves static files as they lie in the tree, collectstatic is for images."""
-        path = self.root / "static"
-        path.mkdir(exist_ok=True)
-        return path
-
     def secret_key_file(self) -> Path:
         """Give the file with Django's secret key, made at the first call."""
         path = self.root / "secret-key"

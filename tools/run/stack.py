@@ -115,7 +115,6 @@ class Stack:
             "PYTHONUNBUFFERED": "1",
             "REDIS_URL": f"redis://{HOST}:{self.ports.redis}/0",
             "SECRET_KEY_FILE": str(data.secret_key_file()),
-            "STATIC_ROOT": str(data.static_root()),
         }
 
     def _python(self, name: str, *arguments: str) -> Child:
@@ -127,5 +126,5 @@ class Stack:
 
 def _inherited() -> dict[str, str]:
     """Keep the environment that programs need; what names another database or cluster stays outside."""
-    ours = {"SECRET_KEY", "DATABASE_URL", "REDIS_URL", "KUBECONFIG"}
+    ours = {"SECRET_KEY", "STATIC_ROOT", "DATABASE_URL", "REDIS_URL", "KUBECONFIG"}
     return {name: value for name, value in os.environ.items() if name not in ours}
