@@ -15,6 +15,7 @@ from kube.errors import Conflict
 from portal.api import schema
 from portal.api.bodies import list_answer, object_answer, with_member
 from portal.api.etags import expected_version, is_unchanged, not_modified, stale
+from portal.api.metadata import metadata_faults
 from portal.api.names import name_fault
 from portal.api.paging import page_request, raw_page
 from portal.api.parameters import PAGE, is_dry_run, is_true, parameters, whole_number
@@ -72,8 +73,8 @@ class Classes(ApiView):
                 gateway=self.gateway,
                 name=_name_of(metadata),
                 spec=spec,
-                labels=_text_map(metadata, "labels"),
-                annotations=_text_map(metadata, "annotations"),
+                labels=metadata.get("labels"),
+                annotations=metadata.get("annotations"),
                 dry_run=is_dry,
             )
             response = _answer(written, status=200 if is_dry else 201)
@@ -108,8 +109,8 @@ class OneClass(PatchableView):
                 gateway=self.gateway,
                 name=name,
                 spec=spec,
-                labels=_text_map(metadata, "labels"),
-                annotations=_text_map(metadata, "annotations"),
+                labels=metadata.get("labels"),
+                annotations=metadata.get("annotations"),
                 resource_version=expected or metadata.get("resourceVersion"),
                 dry_run=is_dry,
             )
@@ -228,6 +229,8 @@ def _checked(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, A
         for name in ("metadata", "spec")
         if not isinstance(body.get(name) or {}, dict)
     ]
+    if isinstance(body.get("metadata"), dict):
+        faults += metadata_faults(body["metadata"])
     if faults:
         raise InvalidBody(tuple(faults))
     return body.get("metadata") or {}, body.get("spec") or {}
@@ -238,16 +241,6 @@ def _name_of(metadata: Mapping[str, Any]) -> str:
     if fault := name_fault("" if name is None else name):
         raise InvalidBody((FieldCause("metadata.name", fault),))
     return str(name)
-
-
-def _text_map(metadata: Mapping[str, Any], name: str) -> dict[str, str] | None:
-    """Read labels or annotations; None when the body does not have them."""
-    found = metadata.get(name)
-    if found is None:
-        return None
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
-        raise InvalidBody((FieldCause(f"metadata.{name}", "must be an object of texts"),))
-    return found
 
 
 def _stock_of(names: Iterable[str]) -> dict[str, list[dict[str, Any]]]:

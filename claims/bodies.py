@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from claims.orders import OrderSpec
 from gpu.resources import API_VERSION, INT32_MAX
+from portal.api.metadata import metadata_faults
 from portal.api.names import name_fault
 from portal.api.problems import InvalidBody
 from portal.errors import FieldCause
@@ -30,6 +31,7 @@ def order_from(body: Mapping[str, Any], *, namespace: str, order_key: str) -> Or
     faults += [
         FieldCause(field=f"spec.{name}", message="is not a known field") for name in sorted({*spec} - _SPEC)
     ]
+    faults += metadata_faults(metadata)
     if metadata.get("namespace", namespace) != namespace:
         faults.append(
             FieldCause(field="metadata.namespace", message=f"must be {namespace}, as in the address")
@@ -41,6 +43,8 @@ def order_from(body: Mapping[str, Any], *, namespace: str, order_key: str) -> Or
         count=_count(spec.get("count"), faults),
         set_name=_label(spec, "setName", "spec.setName", faults),
         order_key=order_key,
+        labels=metadata.get("labels") or {},
+        annotations=metadata.get("annotations") or {},
     )
     if faults:
         raise InvalidBody(tuple(faults))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from gpu.fit import Order, Refusal
@@ -26,6 +27,8 @@ class OrderSpec:
     name: str = ""
     set_name: str | None = None
     order_key: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def order(self) -> Order:

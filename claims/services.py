@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from claims import history
 from claims.orders import ORDER_KEY_ANNOTATION, NameTaken, OrderRefused, OrderSpec, Placed, Released
+from gpu.fit import Refusal
 from gpu.resources import API_VERSION, GPUClaim
 from kube.errors import AlreadyExists, Conflict, Denied, NotFound, Unavailable
 from kube.gateway import Gateway, Read
@@ -48,15 +49,7 @@ def place_order(*, access: Access, gateway: Gateway, spec: OrderSpec, dry_run: b
         if not problem.refusals:
             raise
         if not dry_run:
-            history.record_refused(spec, problem.refusals, username=access.username, now=timezone.now())
-            audit.record(
-                "order",
-                username=access.username,
-                outcome="refused",
-                namespace=spec.namespace,
-                claim=spec.name,
-                reasons=[refusal.reason.value for refusal in problem.refusals],
-            )
+            _remember_refusal(access, spec, problem.refusals)
         raise OrderRefused(problem.refusals, retry_after_seconds=problem.retry_after_seconds) from error
     return _remember(
         access, Placed(claim=read.object, raw=read.raw, is_new=True, warnings=read.warnings), dry_run=dry_run
@@ -115,8 +108,11 @@ def name_for(spec: OrderSpec) -> str:
 
 def _body_of(spec: OrderSpec) -> dict[str, Any]:
     metadata: dict[str, Any] = {"name": spec.name, "namespace": spec.namespace}
-    if spec.order_key:
-        metadata["annotations"] = {ORDER_KEY_ANNOTATION: spec.order_key}
+    annotations = {**spec.annotations, **({ORDER_KEY_ANNOTATION: spec.order_key} if spec.order_key else {})}
+    if annotations:
+        metadata["annotations"] = annotations
+    if spec.labels:
+        metadata["labels"] = dict(spec.labels)
     wanted: dict[str, Any] = {"className": spec.class_name, "count": spec.count}
     if spec.set_name:
         wanted["setName"] = spec.set_name
@@ -154,6 +150,18 @@ def _remember(access: Access, placed: Placed, *, dry_run: bool) -> Placed:
             claim=placed.claim.metadata.name,
         )
     return placed
+
+
+def _remember_refusal(access: Access, spec: OrderSpec, refusals: tuple[Refusal, ...]) -> None:
+    history.record_refused(spec, refusals, username=access.username, now=timezone.now())
+    audit.record(
+        "order",
+        username=access.username,
+        outcome="refused",
+        namespace=spec.namespace,
+        claim=spec.name,
+        reasons=[refusal.reason.value for refusal in refusals],
+    )
 
 
 def _claim_to_release(gateway: Gateway, namespace: str, name: str, uid: str | None) -> GPUClaim | None:

@@ -40,6 +40,19 @@ def test_an_order_is_answered_with_the_claim(live: Live, rest: As) -> None:
     assert names(rest("bob").get(CLAIMS)) == ["two"]
 
 
+def test_labels_and_annotations_go_along_and_nothing_else_is_dropped_in_silence(live: Live, rest: As) -> None:
+    body = claim()
+    body["metadata"] |= {"labels": {"team": "ai"}, "annotations": {"note": "x"}, "uid": "ignored"}
+
+    response = rest("alice").send("POST", CLAIMS, body, headers={"Idempotency-Key": "k"})
+
+    metadata = response.json()["metadata"]
+    assert (metadata["labels"], metadata["annotations"]["note"]) == ({"team": "ai"}, "x")
+    body["metadata"] |= {"finalizers": ["example.com/mine"], "labels": ["no"]}
+    refused = problem(rest("alice").send("POST", CLAIMS, body), 422)
+    assert [cause["field"] for cause in refused["causes"]] == ["metadata.finalizers", "metadata.labels"]
+
+
 def test_an_order_needs_no_name(live: Live, rest: As) -> None:
     body = claim()
     del body["metadata"]
