@@ -45,6 +45,11 @@ WATCHED: Final[tuple[AnyKind, ...]] = (
     PODS,
 )
 
+PACE: Final = (50.0, 10.0)
+CLAIMS_PACE: Final = (15.0, 5.0)
+"""Seconds a stream is kept, and seconds of grace: one that died without a word is noticed within the sum. For claims that must be
+before the reservations of the orders it hid run out."""
+
 
 def key_of(metadata: ObjectMeta) -> Key:
     return metadata.namespace, metadata.name
@@ -140,7 +145,10 @@ class World:
 
     async def follow(self, gateway: AsyncGateway, kind: AnyKind) -> None:
         """Watch a kind for ever."""
-        async with aclosing(watch(gateway, kind)) as events:
+        stream_seconds, grace_seconds = CLAIMS_PACE if kind is GPU_CLAIMS else PACE
+        async with aclosing(
+            watch(gateway, kind, stream_seconds=stream_seconds, grace_seconds=grace_seconds)
+        ) as events:
             async for event in events:
                 self.see(kind, event)
 
