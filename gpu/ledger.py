@@ -179,7 +179,7 @@ class Ledger:
         return self._planner.plan_move(hold, now=now) if hold is not None else None
 
     def unplan(self, namespace: str, name: str) -> None:
-        """Give back a plan that could not be written for good."""
+        """Give back a plan that could not be written for good. The caller knows when to look at the claim again."""
         hold = self._book.claims.get((namespace, name))
         if hold is not None:
             self._planner.unplan(hold)

@@ -148,6 +148,8 @@ class Planner:
                 return hold.planned
             for member in group:
                 self._book.place(member, node=member.node, planned=None)
+                if member is not hold and member.is_claim:
+                    self._book.changed_claims.add(member.key)
             self._inventory.settle()
         avoided = _refused(group, now) | {hold.node}
         for node in sorted({member.location for member in group if member.location} - avoided):

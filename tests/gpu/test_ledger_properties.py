@@ -362,6 +362,7 @@ class Play:
 
     def unplan(self, key: tuple[str, str]) -> None:
         self.ledger.unplan(*key)
+        self.announced.add(key)
         claim = self.world.claims.get(key)
         assert claim is None or claim.metadata.uid not in self.ledger.decisions()
 
