@@ -18,7 +18,7 @@ ONE_YEAR_SECONDS = 365 * 24 * 3600
 @signed_in
 def freshness(request: PortalRequest) -> HttpResponse:
     """The corner of every page that says how fresh the numbers are."""
-    return render(request, "components/_freshness.html", {"freshness": freshness_words()})
+    return render(request, "components/_freshness.html", {"freshness": freshness_words(), "is_news": True})
 
 
 @require_POST

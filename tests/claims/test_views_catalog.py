@@ -57,11 +57,24 @@ def test_numbers_too_old_to_believe_are_unknown_and_the_page_says_since_when(
     mirrored(offer("l40s", free=8))
     FeedState.objects.update(synced_at=timezone.now() - timedelta(hours=1))
 
-    text = text_of(rest("alice").client)
+    client = rest("alice").client
+    text = text_of(client)
 
-    assert "live data is lost" in text
+    assert re.search(r'id="stale-banner" class="[^"]*" role="status">', client.get("/").content.decode())
     assert "8 free" not in text
     assert "Unknown" in text
+
+
+def test_the_corner_of_the_page_brings_the_banner_along(rest: As, mirrored: Mirrored) -> None:
+    client = rest("alice").client
+    banner = re.compile(r'id="stale-banner"[^>]*hx-swap-oob="true"( hidden)?>')
+
+    fresh = banner.search(client.get("/freshness/").content.decode())
+    FeedState.objects.update(synced_at=timezone.now() - timedelta(hours=1))
+    stale = banner.search(client.get("/freshness/").content.decode())
+
+    assert [bool(found and found[1]) for found in (fresh, stale)] == [True, False]
+    assert stale
 
 
 def test_chips_are_lit_for_what_fits_now(rest: As, mirrored: Mirrored) -> None:
