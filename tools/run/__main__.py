@@ -80,7 +80,8 @@ def _banner(stack: Stack, *, seconds: float) -> str:
         lines += ["  Demo logins, password `demo`:"]
         lines += [f"    {name:<12} {who}" for name, who in DEMO_LOGINS.items()]
     else:
-        lines += ["  DEMO is off: there are no demo logins. Make one with `manage.py createsuperuser`."]
+        lines += ["  DEMO is off: there are no demo logins. Make a local user, with groups of Kubernetes:"]
+        lines += [f"    DATA={stack.data.root} {sys.executable} manage.py local_user NAME --group GROUP"]
     if not stack.admits:
         lines += [
             "",
