@@ -184,6 +184,7 @@ async def filled_server(
             await orders.is_watching.wait()
             yield server, gateway, orders
             watching.cancel()
+            await asyncio.wait([watching])
 
 
 async def run(options: argparse.Namespace, folder: Path) -> None:
