@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from django import template
 from django.conf import settings
+from django.db import DatabaseError
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -18,6 +20,7 @@ from portal.freshness_words import FreshnessWords, freshness_words
 from portal.http import PortalRequest
 
 register = template.Library()
+logger = logging.getLogger(__name__)
 
 SCRIPTS: Final = ("js/theme.js", "js/times.js", "js/live.js", "js/keys.js", "js/dialogs.js", "js/forms.js")
 THEMES: Final = (("light", "Light", "sun"), ("dark", "Dark", "moon"), ("system", "As the system", "monitor"))
@@ -84,13 +87,20 @@ def frame(context: dict[str, Any]) -> Frame:
     plain = Frame(
         theme=theme, themes=themes, now_ms=int(time.time() * 1000), csrf_cookie=settings.CSRF_COOKIE_NAME
     )
-    user = getattr(request, "user", None)
-    if request is None or user is None or not user.is_authenticated:
+    try:
+        return plain if request is None else _of_request(request, plain, context.get("freshness"))
+    except DatabaseError:
+        # The page that tells of a failure must not fail for the same reason.
+        logger.warning("The frame of a page is shown without the database")
         return plain
-    shown = context.get("freshness")
-    return _for_person(
-        with_access(request), plain, shown if type(shown) is FreshnessWords else freshness_words()
-    )
+
+
+def _of_request(request: HttpRequest, plain: Frame, shown: object) -> Frame:
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
+        return plain
+    fresh = shown if type(shown) is FreshnessWords else freshness_words()
+    return _for_person(with_access(request), plain, fresh)
 
 
 def _for_person(request: PortalRequest, plain: Frame, freshness: FreshnessWords) -> Frame:
