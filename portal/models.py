@@ -18,6 +18,25 @@ from gpu import resources as gpu
 from kube import kinds
 from kube.kinds import AnyKind
 from portal import querysets
+from portal.bookkeeping import ClassStock, FeedState, NodeStock, Pulse, Tombstone
+
+__all__ = [
+    "RECORDS",
+    "ClaimRecord",
+    "ClassRecord",
+    "ClassStock",
+    "FeedState",
+    "GPUNodeRecord",
+    "NamespaceRecord",
+    "NodeRecord",
+    "NodeStock",
+    "PodRecord",
+    "Pulse",
+    "QuotaRecord",
+    "Record",
+    "Tombstone",
+    "User",
+]
 
 
 class User(AbstractUser):
@@ -247,80 +266,6 @@ class NamespaceRecord(Record):
     def object(self) -> core.Namespace:
         decoded: core.Namespace = self._decoded()
         return decoded
-
-
-class NodeStock(models.Model):
-    """What the ledger says about one resource of one node, in units. For the hoster only."""
-
-    node = models.CharField(max_length=253)
-    resource = models.CharField(max_length=317)
-    capacity = models.BigIntegerField()
-    allocatable = models.BigIntegerField()
-    held = models.BigIntegerField()
-    in_use = models.BigIntegerField()
-    foreign = models.BigIntegerField()
-    free = models.BigIntegerField()
-    over_committed = models.BigIntegerField()
-
-    objects = querysets.NodeStockQuerySet.as_manager()
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["node", "resource"], name="portal_stock_by_node")
-        ]
-        indexes: ClassVar = [models.Index(fields=["resource", "node"], name="portal_stock_by_resource")]
-
-    def __str__(self) -> str:
-        return f"{self.node} {self.resource}"
-
-
-class ClassStock(models.Model):
-    """What the ledger says about one class over all its nodes, in units. For the hoster only."""
-
-    class_name = models.CharField(max_length=253, primary_key=True)
-    units = models.BigIntegerField()
-    out_of_service = models.BigIntegerField()
-    held = models.BigIntegerField()
-    in_use = models.BigIntegerField()
-    foreign = models.BigIntegerField()
-    free = models.BigIntegerField()
-
-    def __str__(self) -> str:
-        return self.class_name
-
-
-class FeedState(models.Model):
-    """How fresh the rows of one kind are.
-
-    ``synced_at``: the rows were right then. ``live_since``: the watch has run without a break since; None while it does not.
-    """
-
-    kind = models.CharField(max_length=63, primary_key=True)
-    synced_at = models.DateTimeField(null=True)
-    live_since = models.DateTimeField(null=True)
-
-    def __str__(self) -> str:
-        return self.kind
-
-
-class Pulse(models.Model):
-    """The last sign of life of one process of the portal: ``mirror`` or ``worker``."""
-
-    process = models.CharField(max_length=32, primary_key=True)
-    at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return self.process
-
-
-class Tombstone(models.Model):
-    """The uid of an object that is gone for good, so that an answer on its way cannot bring its row back."""
-
-    uid = models.CharField(max_length=128, primary_key=True)
-    gone_at = models.DateTimeField(db_index=True)
-
-    def __str__(self) -> str:
-        return self.uid
 
 
 RECORDS: Final[dict[str, type[Record]]] = {
