@@ -149,7 +149,9 @@ class Plane:
         path = self.folder / "service-accounts.key"
         if not path.exists():
             pem = ec.generate_private_key(ec.SECP256R1()).private_bytes(
-                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.TraditionalOpenSSL,  # the only one it reads EC keys in
+                serialization.NoEncryption(),
             )
             path.touch(mode=0o600)
             path.write_bytes(pem)
