@@ -15,8 +15,11 @@ import msgspec
 import structlog
 
 from controller import reviews
+from controller.class_edits import UNKNOWN_HARM, harm_sentence
 from controller.metrics import ADMISSION_SECONDS, ORDERS
 from gpu.fit import Order, Reason, Refusal
+from gpu.health import Harm
+from gpu.resources import GPUClass
 
 log = structlog.get_logger(__name__)
 
@@ -34,6 +37,9 @@ class Judge(Protocol):
 
     def claims_of(self, class_name: str) -> int:
         """How many claims name the class."""
+
+    def harm_of_edit(self, edited: GPUClass) -> Harm:
+        """How many claims the class would leave unhealthy if it were edited to this."""
 
 
 class AdmissionDesk:
@@ -75,8 +81,10 @@ class AdmissionDesk:
         return answer
 
     def review_class(self, body: bytes) -> bytes:
-        """Answer the review of a GPUClass: one that claims still name is not deleted."""
+        """Answer the review of a GPUClass: an edit is admitted and warned about, a class that claims still name is not deleted."""
         request = reviews.read_review(body)
+        if request.operation == "UPDATE":
+            return reviews.allow(request.uid, *self._warnings_about(request))
         if request.operation != "DELETE":
             return reviews.allow(request.uid)
         if self.judge is None or self.judge.unknown_for() is not None:
@@ -97,6 +105,17 @@ class AdmissionDesk:
             message=f"{claims} {noun} {request.name}; it can be deleted when they are released.",
             details={"causes": [cause]},
         )
+
+    def _warnings_about(self, request: reviews.AdmissionRequest) -> tuple[str, ...]:
+        """An edit must be possible at any time, so whoever does not know says that, and admits."""
+        if self.judge is None or self.judge.unknown_for() is not None:
+            return (UNKNOWN_HARM,)
+        try:
+            harm = self.judge.harm_of_edit(reviews.read_class(request))
+        except msgspec.DecodeError as error:
+            log.warning("an edited class cannot be read", name=request.name, error=str(error))
+            return (UNKNOWN_HARM,)
+        return (harm_sentence(harm),) if harm else ()
 
     def _judge(self, uid: str, order: Order, dry_run: bool) -> Sequence[Refusal]:
         if self.judge is None or self.judge.unknown_for() is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, cast
 
 from controller.leader import LeaseTimes
+from kube.certificates import ServerFiles
 
 InstallWebhook = Literal["url", "service", "none"]
 INSTALL_CHOICES: Final = ("url", "service", "none")
@@ -42,6 +43,7 @@ class Options:
     webhook_service: str = "gpu-portal-controller"
     install_webhook: InstallWebhook = "url"
     lease_namespace: str = "gpu-portal-system"
+    tls: ServerFiles | None = None
     metrics_port: int | None = None
     require_schedulable_label: bool = True
     lease: LeaseTimes = field(default_factory=LeaseTimes)
@@ -50,7 +52,11 @@ class Options:
 
 def parse_options(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> Options:
     """Read the options. Exits with a usage message, as argparse does, when they make no sense."""
-    given = _parser(environ).parse_args(argv)
+    parser = _parser(environ)
+    given = parser.parse_args(argv)
+    files = [given.tls_ca, given.tls_certificate, given.tls_key]
+    if any(files) and not all(files):
+        parser.error("--tls-ca, --tls-certificate and --tls-key go together")
     return Options(
         kubeconfig=Path(given.kubeconfig) if given.kubeconfig else None,
         state=Path(given.state),
@@ -60,6 +66,7 @@ def parse_options(argv: Sequence[str], environ: Mapping[str, str] = os.environ) 
         webhook_service=given.webhook_service,
         install_webhook=cast(InstallWebhook, given.install_webhook),
         lease_namespace=given.lease_namespace,
+        tls=ServerFiles(*map(Path, files)) if all(files) else None,
         metrics_port=given.metrics_port,
         require_schedulable_label=not given.ignore_schedulable_label,
         lease=LeaseTimes(
@@ -118,6 +125,11 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         default="5",
         type_=int,
     )
+    option(
+        "--tls-certificate", "TLS_CERTIFICATE", "file with the webhook's certificate; without it one is made"
+    )
+    option("--tls-key", "TLS_KEY", "file with its key")
+    option("--tls-ca", "TLS_CA", "file with the authority that signed it, for the API server to trust")
     option("--metrics-port", "METRICS_PORT", "port for plain /metrics, /healthz and /readyz", type_=int)
     option(
         "--reservation-seconds",

@@ -14,7 +14,7 @@ from controller.health import metrics_app
 from controller.leader import Leadership, utc_now
 from controller.options import Options
 from controller.term import Term
-from controller.tls import WebhookTls
+from controller.tls import WebhookTls, given, made_here
 from controller.webhook import serve, webhook_app
 from controller.webhook_config import ServiceAddress, WebhookAddress
 from kube import config as kube_config
@@ -40,15 +40,18 @@ async def run_until_stopped(options: Options) -> None:
 async def run(options: Options, *, stop: asyncio.Event, announce: Callable[[str], None]) -> None:
     """Run the controller until ``stop`` is set. Raises what ends it otherwise."""
     service = ServiceAddress(namespace=options.lease_namespace, name=options.webhook_service)
-    tls = WebhookTls(options.state, (options.webhook_host, *service.host_names), now=utc_now)
+    names = (options.webhook_host, *service.host_names)
+    tls = WebhookTls(given(options.tls) if options.tls else made_here(options.state, names, now=utc_now))
     async with AsyncExitStack() as stack:
         gateway = await stack.enter_async_context(AsyncGateway.connect(kube_config.load(options.kubeconfig)))
         controller = Controller(options, gateway, announce=announce)
-        app = webhook_app(controller.desk, missing=controller.missing)
+        app = webhook_app(
+            controller.desk, missing=controller.missing, is_leading=lambda: controller.is_leading
+        )
         runner, port = await serve(app, host=options.webhook_host, port=options.webhook_port, tls=tls.context)
         stack.push_async_callback(runner.cleanup)
         if options.metrics_port is not None:
-            scraped = metrics_app(controller.missing)
+            scraped = metrics_app(controller.missing, is_leading=lambda: controller.is_leading)
             runner, _ = await serve(scraped, host=options.webhook_host, port=options.metrics_port, tls=None)
             stack.push_async_callback(runner.cleanup)
         base_url = f"https://{options.webhook_host}:{port}"
@@ -59,7 +62,7 @@ async def run(options: Options, *, stop: asyncio.Event, announce: Callable[[str]
             service=service if options.install_webhook == "service" else None,
         )
         async with asyncio.TaskGroup() as tasks:
-            renewing = tasks.create_task(tls.keep_renewed())
+            renewing = tasks.create_task(tls.keep_renewed(controller.publish_authority))
             leading = tasks.create_task(controller.lead(address))
             await stop.wait()
             leading.cancel()
@@ -81,6 +84,16 @@ class Controller:
             identity=options.identity,
             times=options.lease,
         )
+
+    @property
+    def is_leading(self) -> bool:
+        """True while the lease is held, so that a review belongs here."""
+        return self._term is not None and self._leadership.is_held
+
+    def publish_authority(self) -> None:
+        """Have the webhook configuration name the authority it should trust now."""
+        if self._term is not None:
+            self._term.look_at_webhook()
 
     def missing(self) -> list[str]:
         """Name what keeps this process from admitting orders; nothing: it is ready."""

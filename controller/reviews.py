@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from gpu.fit import Order, Reason, Refusal
-from gpu.resources import GPUClaim
+from gpu.resources import GPUClaim, GPUClass
 from gpu.sentences import refusals_to_causes, sentence
 
 API_VERSION: Final = "admission.k8s.io/v1"
@@ -39,6 +39,7 @@ class _Review(Struct):
 
 _decode_review: Final = msgspec.json.Decoder(_Review).decode
 _decode_claim: Final = msgspec.json.Decoder(GPUClaim).decode
+_decode_class: Final = msgspec.json.Decoder(GPUClass).decode
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -52,6 +53,11 @@ def read_claim(request: AdmissionRequest) -> GPUClaim:
     return _decode_claim(request.object)
 
 
+def read_class(request: AdmissionRequest) -> GPUClass:
+    """Give the class as the request would leave it. Raises msgspec.DecodeError when it is none."""
+    return _decode_class(request.object)
+
+
 def order_of(claim: GPUClaim, namespace: str) -> Order:
     """What the claim orders. The namespace is the request's: the body may leave its own out."""
     return Order(
@@ -62,8 +68,12 @@ def order_of(claim: GPUClaim, namespace: str) -> Order:
     )
 
 
-def allow(uid: str) -> bytes:
-    return _answer({"uid": uid, "allowed": True})
+def allow(uid: str, *warnings: str) -> bytes:
+    """Admit. Whoever asked sees the warnings as Warning headers."""
+    response: dict[str, Any] = {"uid": uid, "allowed": True}
+    if warnings:
+        response["warnings"] = warnings
+    return _answer(response)
 
 
 def deny_order(uid: str, refusals: Sequence[Refusal]) -> bytes:

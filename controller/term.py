@@ -7,6 +7,7 @@ knows all of it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -22,7 +23,9 @@ from controller.rounds import Rounds
 from controller.webhook_config import WebhookAddress, install, webhook_configuration
 from controller.world import WATCHED, World
 from gpu.fit import Order, Refusal
+from gpu.health import Harm
 from gpu.ledger import Ledger
+from gpu.resources import GPUClass
 from kube.aio import AsyncGateway
 from kube.errors import KubeError
 from kube.kinds import AnyKind
@@ -71,6 +74,11 @@ class Term:
         self._rounds: Rounds | None = None
         self._is_complete = asyncio.Event()
         self._is_webhook_installed = asyncio.Event()
+        self._look_at_webhook = asyncio.Event()
+
+    def look_at_webhook(self) -> None:
+        """Compare the webhook configuration with what it should be now, not at the next turn."""
+        self._look_at_webhook.set()
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -112,6 +120,9 @@ class Term:
     def claims_of(self, class_name: str) -> int:
         return len(self._ledger.claims_of(class_name))
 
+    def harm_of_edit(self, edited: GPUClass) -> Harm:
+        return self._ledger.harm_of_edit(edited)
+
     def _on_event(self, kind: AnyKind, event: Event[Any]) -> None:
         assert self._rounds is not None  # noqa: S101  # watches start after it is made
         if event.type is not EventType.LISTED:
@@ -136,6 +147,7 @@ class Term:
     async def _keep_webhook_installed(self) -> None:
         """Install the webhook and put it back when somebody removes or changes it."""
         while self._webhook is not None:
+            self._look_at_webhook.clear()
             pause = WEBHOOK_CHECK_SECONDS
             try:
                 wanted = webhook_configuration(self._webhook, timeout_seconds=self._timings.webhook_seconds)
@@ -146,7 +158,8 @@ class Term:
                 pause = WEBHOOK_RETRY_SECONDS
             except LeaseLost:
                 return
-            await asyncio.sleep(pause)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._look_at_webhook.wait(), pause)
         self._is_webhook_installed.set()  # somebody else sees to it
 
     async def _tell_when_ready(self) -> None:

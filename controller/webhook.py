@@ -20,12 +20,14 @@ CLASS_PATH: Final = "/validate-gpuclass"
 MAX_REVIEW_BYTES: Final = 4 * 1024 * 1024  # the API server accepts objects up to 3 MiB
 
 
-def webhook_app(desk: AdmissionDesk, *, missing: Callable[[], list[str]]) -> web.Application:
+def webhook_app(
+    desk: AdmissionDesk, *, missing: Callable[[], list[str]], is_leading: Callable[[], bool]
+) -> web.Application:
     """Build the application. ``missing`` names what keeps the process from admitting orders; empty: ready."""
     app = web.Application(client_max_size=MAX_REVIEW_BYTES)
     app.router.add_post(CLAIM_PATH, _review(desk.review_claim))
     app.router.add_post(CLASS_PATH, _review(desk.review_class))
-    app.router.add_routes(health_routes(missing))
+    app.router.add_routes(health_routes(missing, is_leading=is_leading))
     return app
 
 

@@ -62,14 +62,20 @@ def webhook_configuration(address: WebhookAddress, *, timeout_seconds: int) -> d
     return {
         "metadata": {"name": CONFIG_NAME},
         "webhooks": [
-            _webhook("gpuclaims", address.client_config(CLAIM_PATH), GPU_CLAIMS, "CREATE", timeout_seconds),
-            _webhook("gpuclasses", address.client_config(CLASS_PATH), GPU_CLASSES, "DELETE", timeout_seconds),
+            _webhook("gpuclaims", address.client_config(CLAIM_PATH), GPU_CLAIMS, ["CREATE"], timeout_seconds),
+            _webhook(
+                "gpuclasses",
+                address.client_config(CLASS_PATH),
+                GPU_CLASSES,
+                ["UPDATE", "DELETE"],
+                timeout_seconds,
+            ),
         ],
     }
 
 
 def _webhook(
-    name: str, client_config: dict[str, Any], kind: AnyKind, operation: str, timeout_seconds: int
+    name: str, client_config: dict[str, Any], kind: AnyKind, operations: list[str], timeout_seconds: int
 ) -> dict[str, Any]:
     return {
         "name": f"{name}.{GROUP}",
@@ -78,7 +84,7 @@ def _webhook(
             {
                 "apiGroups": [GROUP],
                 "apiVersions": [VERSION],
-                "operations": [operation],
+                "operations": operations,
                 "resources": [kind.plural],
                 "scope": "Namespaced" if kind.namespaced else "Cluster",
             }

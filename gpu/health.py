@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
+
+from msgspec import Struct
 
 from gpu.conditions import HealthyReason
 from gpu.corekinds import Node
 from gpu.eligibility import NodeReason, blocking_taints, matches_selector
+from gpu.fit import effective_max_count
 from gpu.holds import Hold
 from gpu.inventory import Inventory
 from gpu.resources import GPUClass
@@ -36,6 +40,32 @@ def problems(hold: Hold, inventory: Inventory) -> tuple[HealthyReason, ...]:
     ):
         found.append(HealthyReason.CLASS_CHANGED)
     return tuple(found)
+
+
+class Harm(Struct, frozen=True):
+    """How many holds an edit of their class leaves unfit for it. None of them is given up."""
+
+    outgrown: int = 0
+    """They have more units than one order may have."""
+    astray: int = 0
+    """They sit on a node that the class would not choose any more."""
+
+    def __bool__(self) -> bool:
+        return bool(self.outgrown or self.astray)
+
+
+def harm_of_edit(edited: GPUClass, holds: Iterable[Hold], inventory: Inventory) -> Harm:
+    """Count the class's holds that the edit would make unhealthy. Those that are so already do not count again."""
+    stock = inventory.stocks.get(edited.metadata.name)
+    max_count = effective_max_count(edited.spec)
+    outgrown = astray = 0
+    for hold in holds:
+        known = inventory.nodes.get(hold.node) if hold.node is not None else None
+        if _outgrew(hold, max_count):
+            outgrown += stock is None or not _outgrew(hold, stock.offer.max_count)
+        elif known is not None and _left_the_node(edited, known.node):
+            astray += stock is None or not _left_the_node(stock.gpu_class, known.node)
+    return Harm(outgrown=outgrown, astray=astray)
 
 
 def _outgrew(hold: Hold, max_count: int | None) -> bool:

@@ -23,7 +23,7 @@ from gpu.conditions import HealthyReason
 from gpu.corekinds import Namespace, Node, Pod, ResourceQuota
 from gpu.eligibility import NodeReason
 from gpu.fit import Capacity, Order, Verdict
-from gpu.health import problems
+from gpu.health import Harm, harm_of_edit, problems
 from gpu.holds import ClaimKey, Hold
 from gpu.inventory import Inventory
 from gpu.planning import Planner
@@ -258,6 +258,11 @@ class Ledger:
         """Give the nodes charged and not written yet: planned node by uid of the claim or reservation."""
         holds = (*self._book.claims.values(), *self._book.reservations.values())
         return {hold.uid: hold.planned for hold in holds if hold.planned is not None}
+
+    def harm_of_edit(self, edited: GPUClass) -> Harm:
+        """Count the claims that a class would leave unhealthy if it were edited to this."""
+        holds = (hold for hold in self._book.of_class(edited.metadata.name) if hold.is_claim)
+        return harm_of_edit(edited, holds, self._inventory)
 
     def take_changes(self) -> Changes:
         """Give what changed since the last call."""

@@ -59,6 +59,9 @@ class Cluster:
     async def cordon(self, name: str, *, unschedulable: bool = True) -> None:
         await self.gateway.patch(NODES, name, {"spec": {"unschedulable": unschedulable}})
 
+    async def taint(self, name: str, *taints: dict[str, str]) -> None:
+        await self.gateway.patch(NODES, name, {"spec": {"taints": list(taints)}})
+
     async def remove_node(self, name: str) -> None:
         await self.gateway.delete(NODES, name)
 

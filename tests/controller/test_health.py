@@ -16,9 +16,13 @@ class Process:
 
     def __init__(self) -> None:
         self.reasons: list[str] = []
+        self.leads = True
 
     def missing(self) -> list[str]:
         return self.reasons
+
+    def is_leading(self) -> bool:
+        return self.leads
 
 
 @pytest.fixture
@@ -31,9 +35,14 @@ async def urls(process: Process) -> AsyncIterator[tuple[str, str]]:
     """The webhook's server, without TLS here, and the one for scrapers."""
     desk = AdmissionDesk()
     webhook, port = await serve(
-        webhook_app(desk, missing=process.missing), host="127.0.0.1", port=0, tls=None
+        webhook_app(desk, missing=process.missing, is_leading=process.is_leading),
+        host="127.0.0.1",
+        port=0,
+        tls=None,
     )
-    scraped, other_port = await serve(metrics_app(process.missing), host="127.0.0.1", port=0, tls=None)
+    scraped, other_port = await serve(
+        metrics_app(process.missing, is_leading=process.is_leading), host="127.0.0.1", port=0, tls=None
+    )
     yield f"http://127.0.0.1:{port}", f"http://127.0.0.1:{other_port}"
     await webhook.cleanup()
     await scraped.cleanup()
@@ -57,6 +66,19 @@ async def test_ready_means_that_an_order_would_be_judged_now(urls: tuple[str, st
             "pods are not listed yet\nthe lease is not held\n",
         )
         assert await answer("GET", f"{url}/healthz") == (200, "ok\n")
+
+
+async def test_a_leader_that_cannot_judge_yet_is_asked_all_the_same(
+    urls: tuple[str, str], process: Process
+) -> None:
+    process.reasons = ["pods are not listed yet"]
+    for url in urls:
+        assert await answer("GET", f"{url}/leadz") == (200, "leading\n")
+
+    process.leads = False
+
+    for url in urls:
+        assert await answer("GET", f"{url}/leadz") == (503, "following\n")
 
 
 async def test_what_was_done_can_be_scraped(urls: tuple[str, str]) -> None:

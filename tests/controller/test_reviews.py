@@ -9,16 +9,21 @@ import pytest
 
 from controller.admission import AdmissionDesk
 from gpu.fit import Order, Reason, Refusal
+from gpu.health import Harm
+from gpu.resources import GPUClass
 from gpu.sentences import refusals_from_causes
 
 
 class FixedJudge:
     """A term of leadership with its mind made up."""
 
-    def __init__(self, *refusals: Refusal, unknown_for: int | None = None, claims: int = 0) -> None:
+    def __init__(
+        self, *refusals: Refusal, unknown_for: int | None = None, claims: int = 0, harm: Harm | None = None
+    ) -> None:
         self._refusals = refusals
         self._unknown_for = unknown_for
         self._claims = claims
+        self._harm = harm or Harm()
         self.asked: list[tuple[str, Order, bool]] = []
 
     def unknown_for(self) -> int | None:
@@ -30,6 +35,9 @@ class FixedJudge:
 
     def claims_of(self, class_name: str) -> int:
         return self._claims
+
+    def harm_of_edit(self, edited: GPUClass) -> Harm:
+        return self._harm
 
 
 def a_review(*, operation: str = "CREATE", dry_run: bool = False, **request: Any) -> bytes:
@@ -154,3 +162,51 @@ def test_a_class_nobody_claims_is_deleted() -> None:
     body = a_review(operation="DELETE", name="h100", object=None)
 
     assert json.loads(a_desk(FixedJudge()).review_class(body))["response"]["allowed"] is True
+
+
+def an_edit(**spec: Any) -> bytes:
+    source = {"devicePlugin": {"resourceName": "nvidia.com/H100"}}
+    spec = {"vendor": "NVIDIA", "model": "H100", "mode": "passthrough", "source": source, **spec}
+    edited = {"metadata": {"name": "h100"}, "spec": spec}
+    return a_review(operation="UPDATE", name="h100", object=edited, oldObject=edited)
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (Harm(outgrown=1), "hurts 1 hold: 1 has more units than one order may have now."),
+        (
+            Harm(outgrown=2, astray=3),
+            "hurts 5 holds: 2 have more units than one order may have now; 3 sit on a node the offer does not choose any more.",
+        ),
+        (Harm(astray=1), "hurts 1 hold: 1 sits on a node"),
+    ],
+)
+def test_an_edit_that_hurts_holds_is_admitted_with_their_number(harm: Harm, words: str) -> None:
+    response = json.loads(a_desk(FixedJudge(harm=harm)).review_class(an_edit()))["response"]
+
+    assert response["allowed"] is True
+    (warning,) = response["warnings"]
+    assert words in warning
+    assert len(warning) <= 256, "API servers cut longer ones"
+
+
+def test_an_edit_that_hurts_nobody_needs_no_words() -> None:
+    response = json.loads(a_desk(FixedJudge()).review_class(an_edit()))["response"]
+
+    assert response == {"uid": "review-uid", "allowed": True}
+
+
+@pytest.mark.parametrize("judge", [None, FixedJudge(unknown_for=0)], ids=["follower", "not synced"])
+def test_an_edit_is_possible_when_nobody_knows_what_it_does(judge: FixedJudge | None) -> None:
+    response = json.loads(a_desk(judge).review_class(an_edit()))["response"]
+
+    assert response["allowed"] is True
+    assert "not known" in response["warnings"][0]
+
+
+def test_an_edit_to_a_shape_not_known_here_is_admitted_with_a_word() -> None:
+    response = json.loads(a_desk(FixedJudge()).review_class(an_edit(mode="timeslice")))["response"]
+
+    assert response["allowed"] is True
+    assert "not known" in response["warnings"][0]
