@@ -19,6 +19,12 @@
     true,
   );
 
+  // A name that is being typed is not replaced by a suggestion that was on its way.
+  document.addEventListener("htmx:oobBeforeSwap", (event) => {
+    const field = event.detail.target;
+    if (field.id === "id_name" && field === document.activeElement) event.detail.shouldSwap = false;
+  });
+
   // A file is fetched by the browser, not into the page.
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-download]");
