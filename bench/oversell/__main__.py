@@ -1,0 +1,171 @@
+"""The checker's run: ``python -m bench.oversell --cluster real --orders 100000``.
+
+Ends with 0 only when all six counts are zero and the load kept its planned rate: a run below it is void, as it proves nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import uvloop
+
+from bench.oversell.arena import Arena, Settings, arena, fill, start_and_publish
+from bench.oversell.figures import Figures
+from bench.oversell.paces import ALONE, BURST, floor, orders
+from bench.oversell.plan import Plan
+from kube import config
+from kube.aio import AsyncGateway
+from kube.kinds import WEBHOOKS
+from tests.kube.servers import RunningServer, start_dev_server, start_real_server
+
+KEPT_SHARE = 0.95
+"""Of the planned rate; below, a run is void."""
+
+
+@dataclass
+class Outcome:
+    """What a run came to."""
+
+    settings: Settings
+    seconds: float
+    arrived: int
+    orders: int
+    agreed_after: float | None
+    emptied_after: float | None
+
+    @property
+    def rate(self) -> float:
+        """Orders a second that came by the timetable; races come on top."""
+        return self.arrived / self.seconds
+
+    @property
+    def is_void(self) -> bool:
+        return self.rate < self.settings.rate * KEPT_SHARE
+
+
+async def run_load(running: Arena, *, seconds: float, orders: int) -> Outcome:
+    """Load, rest, empty: the part of a run that is judged."""
+    tenants = running.tenants
+    arrived, placed = tenants.arrived, tenants.orders
+    took = await running.load(seconds, orders=orders)
+    arrived, placed = tenants.arrived - arrived, tenants.orders - placed
+    agreed_after = await running.rest()
+    return Outcome(running.settings, took, arrived, placed, agreed_after, await running.empty())
+
+
+def report(running: Arena, outcome: Outcome) -> str:
+    """Tell of a run in lines."""
+    checker, refusals = running.checker, running.checker.refusals
+    told = {True: "never", False: ""}
+    lines = [
+        f"{outcome.orders} orders in {outcome.seconds:.0f} s; by the timetable {outcome.rate:.1f}/s, planned {outcome.settings.rate:.1f}/s"
+        + (" -- VOID: below its planned rate" if outcome.is_void else ""),
+        f"{checker.events} events seen, {checker.bound} binds, {running.unrest.changes} changes of nodes, offers and budgets, "
+        f"{running.last_unit.races} races for the last unit ({running.last_unit.sold} sold)",
+        f"refusals: {refusals.judged} of orders that fitted, {refusals.excused} of orders that did not at some moment; "
+        f"{refusals.watched} orders were followed",
+        "answers: " + ", ".join(f"{name} {count}" for name, count in running.tenants.outcomes.most_common()),
+        f"agreed {told[outcome.agreed_after is None]}{outcome.agreed_after or 0:.2f} s after the load ended; "
+        f"nothing left {told[outcome.emptied_after is None]}{outcome.emptied_after or 0:.2f} s after everything was given back",
+        f"watches of the checker lost and listed anew: {running.feed.losses}",
+        "open loop, counted from when the order was due:",
+        *(
+            running.figures.line(name, over_seconds=outcome.seconds)
+            for name in (
+                "admitted",
+                "bound",
+                "refused",
+                "admitted as dry run",
+                "race: refused",
+                "race: bound",
+            )
+        ),
+        "from sending:",
+        *(running.figures.line(f"{name}, from sending") for name in ("admitted", "refused")),
+        f"findings: {checker.findings}",
+        *checker.findings.words,
+    ]
+    return "\n".join(lines)
+
+
+async def measure_floor(server: RunningServer, figures: Figures, options: argparse.Namespace) -> float:
+    async with AsyncGateway.connect(config.load(server.kubeconfig), pool_size=64) as gateway:
+        return await floor(gateway, figures, alone=options.alone, burst=options.burst)
+
+
+async def run(options: argparse.Namespace, folder: Path) -> int:
+    plan = Plan(nodes=options.nodes, tenants=options.tenants)
+    settings = Settings(
+        rate=options.rate,
+        life_seconds=options.life,
+        sight_seconds=options.sight,
+        seed=options.seed,
+        plan=plan,
+    )
+    print(
+        f"{options.cluster} API server, no fsync; {plan.nodes} nodes, 20 classes, {plan.tenants} tenants, 64 clients; "
+        f"{psutil.cpu_count()} processors for everything; seed {options.seed}",
+        flush=True,
+    )
+    paces = Figures()
+    with ExitStack() as stack:
+        start = start_real_server if options.cluster == "real" else start_dev_server
+        server = start(folder / "server")
+        stack.callback(server.kill)
+        await fill(server, plan)
+        floors = [await measure_floor(server, paces, options)]
+        controller = await start_and_publish(server, folder / "controller", plan)
+        stack.callback(controller.kill)
+        async with arena(server, settings) as running:
+            bound_rate = await orders(running, alone=options.alone, burst=options.burst)
+            outcome = await run_load(running, seconds=options.seconds, orders=options.orders)
+            print(report(running, outcome), flush=True)
+            memory = psutil.Process(controller.process.pid).memory_info().rss / 2**20
+            await running.gateway.delete(WEBHOOKS, "gpu-portal")
+            controller.kill()
+        floors.append(await measure_floor(server, paces, options))
+        for title in (ALONE, BURST):
+            print(title.strip())
+            print(paces.line(f"{title}floor: create"))
+            print(paces.line(f"{title}floor: create + status patch"))
+            for name in ("admitted", "bound", "refused"):
+                print(running.figures.line(title + name))
+        print(
+            f"16 clients, a second: floor {min(floors):.0f}-{max(floors):.0f} pairs, {bound_rate:.0f} bound"
+        )
+        print(f"controller's resident memory: {memory:.0f} MiB")
+    return 1 if running.checker.findings.total or outcome.is_void else 0
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--cluster", choices=("dev", "real"), default="dev")
+    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--orders", type=int, default=0, help="go on until there were so many")
+    parser.add_argument("--rate", type=float, default=20, help="orders a second")
+    parser.add_argument("--life", type=float, default=40, help="seconds a claim is held on average")
+    parser.add_argument("--sight", type=float, default=2, help="seconds the controller may be behind")
+    parser.add_argument("--nodes", type=int, default=1000)
+    parser.add_argument("--tenants", type=int, default=1000)
+    parser.add_argument("--alone", type=int, default=200)
+    parser.add_argument("--burst", type=int, default=800)
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args(argv)
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory(prefix="oversell-") as folder:
+        return uvloop.run(run(_arguments(None), Path(folder)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""Does everybody say the same once the load rests? What the controller publishes beside what its claims add up to."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Final
+
+from bench.oversell.checker import Checker
+from bench.oversell.facts import ClassFacts, subject_of
+from bench.oversell.findings import Wrong
+
+_LOOK_SECONDS: Final = 0.05
+
+
+def differences(checker: Checker) -> Iterator[tuple[Wrong, str]]:
+    """Tell everything that does not agree now. While something is under way there may be much."""
+    model = checker.model
+    for key in checker.alive.keys() - model.claims.keys():
+        yield Wrong.LOST, f"{key} was created and is not there"
+    for key in checker.leaving & model.claims.keys():
+        yield Wrong.LEAKED, f"{key} was deleted and is still there"
+    for key in model.unbound:
+        claim = model.claims[key]
+        found = model.classes.get(claim.class_name)
+        if found is not None and model.free(found)[1] >= claim.count and not claim.set_name:
+            yield Wrong.LOST, f"{key} waits for {claim.count} of {claim.class_name}, and they are there"
+    for found in model.classes.values():
+        yield from _published(checker, found)
+    yield from _published_use(checker)
+
+
+def _published(checker: Checker, found: ClassFacts) -> Iterator[tuple[Wrong, str]]:
+    model = checker.model
+    waiting = {model.resource_of(model.claims[key].class_name) for key in model.unbound}
+    if found.resource in waiting:
+        return  # what is published leaves room for them
+    free, most = model.free(found)
+    if (found.free, found.max_free_per_node) != (free, most):
+        yield (
+            Wrong.LEAKED,
+            f"{found.name} publishes {found.free} free, {found.max_free_per_node} on one node; "
+            f"its nodes have {free}, {most} on one",
+        )
+
+
+def _published_use(checker: Checker) -> Iterator[tuple[Wrong, str]]:
+    model = checker.model
+    for quota in model.quotas.values():
+        for key, published in quota.used.items():
+            pool = model.pool(quota.key[0], subject_of(key) or "")
+            used = model.used(pool) if pool is not None else 0
+            if published != used:
+                yield Wrong.LEAKED, f"{quota.key} publishes {published} of {key} used, it is {used}"
+
+
+async def until_agreed(checker: Checker, *, seconds: float) -> float | None:
+    """Wait until nothing differs any more; give the seconds it took, or None when it did not come to that."""
+    started_at = time.monotonic()
+    while any(True for _ in differences(checker)):
+        if time.monotonic() - started_at > seconds:
+            return None
+        await asyncio.sleep(_LOOK_SECONDS)
+    return time.monotonic() - started_at
+
+
+async def settle(checker: Checker, *, seconds: float) -> float | None:
+    """Wait as :func:`until_agreed`; what still differs then is found wrong."""
+    took = await until_agreed(checker, seconds=seconds)
+    if took is None:
+        for wrong, words in differences(checker):
+            checker.findings.add(wrong, words)
+    return took

@@ -1,0 +1,157 @@
+"""Everything of one run together: a cluster filled by plan, a controller process, the checker at the watch, and the clients."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Protocol
+
+from bench.oversell.agreement import settle
+from bench.oversell.checker import Checker
+from bench.oversell.clients import Clients
+from bench.oversell.feed import Feed
+from bench.oversell.figures import Figures
+from bench.oversell.load import Mix, Tenants
+from bench.oversell.plan import Plan, build
+from bench.oversell.unrest import LastUnit, Unrest
+from kube import config
+from kube.aio import AsyncGateway
+from kube.kinds import GPU_NODES
+from kube.watching import watch
+from tests.controller.processes import RunningController, start_controller
+
+RESERVATION_SECONDS = 5.0
+AGREE_SECONDS = 10.0
+
+
+class Server(Protocol):
+    @property
+    def kubeconfig(self) -> Path: ...
+
+
+@dataclass(frozen=True)
+class Settings:
+    """``rate`` is of orders a second; the rates of everything else follow from it."""
+
+    rate: float
+    life_seconds: float = 40.0
+    sight_seconds: float = 2.0
+    race_seconds: float = 10.0
+    seed: int = 1
+    plan: Plan = field(default_factory=Plan)
+    mix: Mix = field(default_factory=Mix)
+
+
+@dataclass
+class Arena:
+    settings: Settings
+    gateway: AsyncGateway
+    checker: Checker
+    clients: Clients
+    tenants: Tenants
+    unrest: Unrest
+    last_unit: LastUnit
+    figures: Figures
+    feed: Feed
+
+    async def load(self, seconds: float, *, orders: int = 0) -> float:
+        """Let the load run for so long, or until there were so many orders; give the seconds it took."""
+        loop = asyncio.get_running_loop()
+        started_at = loop.time()
+        self.clients.open()
+        if orders:
+            while self.tenants.orders < orders or loop.time() - started_at < seconds:
+                await asyncio.sleep(0.5)
+        else:
+            await asyncio.sleep(seconds)
+        await self.clients.close()
+        return loop.time() - started_at
+
+    async def rest(self, *, seconds: float = AGREE_SECONDS) -> float | None:
+        """Put everything back and wait until all agree; what does not is a finding."""
+        await self.unrest.end()
+        return await settle(self.checker, seconds=seconds)
+
+    async def empty(self) -> float | None:
+        """Give everything back and wait until nothing is held or promised any more; what is left is a leak."""
+        held = iter([*self.checker.alive])
+
+        async def work() -> None:
+            for key in held:
+                await self.tenants.release(key)
+
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(16):
+                tasks.create_task(work())
+        return await settle(self.checker, seconds=RESERVATION_SECONDS + AGREE_SECONDS)
+
+
+@asynccontextmanager
+async def arena(server: Server, settings: Settings) -> AsyncIterator[Arena]:
+    """Set up on a filled server; whoever uses it starts a controller."""
+    found = config.load(server.kubeconfig)
+    random = Random(settings.seed)  # a load to repeat, no secret
+    async with AsyncGateway.connect(found, pool_size=256) as gateway, asyncio.TaskGroup() as tasks:
+        checker, figures = Checker(sight_seconds=settings.sight_seconds), Figures()
+        clients = Clients(random=random)
+        tenants = Tenants(
+            gateway,
+            checker,
+            clients,
+            figures,
+            plan=settings.plan,
+            random=random,
+            life_seconds=settings.life_seconds,
+            reservation_seconds=RESERVATION_SECONDS,
+            mix=settings.mix,
+        )
+        unrest = Unrest(gateway, checker, clients, plan=settings.plan, random=random)
+        last_unit = LastUnit(tenants, checker, plan=settings.plan)
+        clients.arrivals(settings.rate * (1 - settings.mix.same_name), tenants.order)
+        clients.arrivals(settings.rate * settings.mix.same_name, tenants.order_again)
+        for change in (unrest.cordon, unrest.devices, unrest.offer, unrest.budget):
+            clients.arrivals(settings.rate / 100, change)
+        if settings.race_seconds:
+            clients.arrivals(1 / settings.race_seconds, last_unit.race)
+        feed = Feed(found, checker.take)
+        running = [tasks.create_task(feed.run()), tasks.create_task(clients.run())]
+        await feed.until_complete()
+        yield Arena(settings, gateway, checker, clients, tenants, unrest, last_unit, figures, feed)
+        for task in running:
+            task.cancel()
+
+
+async def fill(server: Server, plan: Plan) -> None:
+    """Make nodes, offers, tenants and budgets."""
+    async with AsyncGateway.connect(config.load(server.kubeconfig)) as gateway:
+        await build(gateway, plan)
+
+
+async def start_and_publish(
+    server: Server, folder: Path, plan: Plan, *, kubeconfig: Server | None = None
+) -> RunningController:
+    """Start a controller and wait until it has written down every node: work of its first start, not of orders.
+
+    ``kubeconfig``: its own way to the server, where that is not the usual one.
+    """
+    controller = await asyncio.to_thread(
+        start_controller,
+        kubeconfig or server,
+        folder,
+        f"--reservation-seconds={RESERVATION_SECONDS}",
+    )
+    published: set[str] = set()
+    async with (
+        AsyncGateway.connect(config.load(server.kubeconfig)) as gateway,
+        aclosing(watch(gateway, GPU_NODES)) as events,
+    ):
+        async for event in events:
+            if event.object is not None and event.object.status.resources:
+                published.add(event.name)
+            if len(published) == plan.nodes:
+                break
+    return controller

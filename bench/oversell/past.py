@@ -1,0 +1,31 @@
+"""What was true a moment ago. Whoever decides cannot have seen what was told later than that."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Past(Generic[K]):
+    """Numbers by key that were replaced or left, kept for ``seconds``."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._kept: defaultdict[K, deque[tuple[float, int]]] = defaultdict(deque)
+
+    def keep(self, key: K, value: int, *, at: float) -> None:
+        self._kept[key].append((at, value))
+
+    def recent(self, key: K, *, at: float) -> list[int]:
+        """Give what was kept under the key within the last seconds."""
+        kept = self._kept.get(key)
+        if kept is None:
+            return []
+        while kept and kept[0][0] < at - self._seconds:
+            kept.popleft()
+        if not kept:
+            del self._kept[key]
+        return [value for _, value in kept]
