@@ -81,17 +81,28 @@ def fill_defaults(value: Any, node: Node) -> None:
             fill_defaults(item, node["items"])
 
 
-def whole_numbers(value: Any, node: Node) -> Any:
-    """Write 1.0 as 1 where the schema wants an integer, as the API server's own encoder does."""
+def go_numbers(value: Any) -> Any:
+    """Give a decoded value with whole numbers beyond 64 bits as floats, as the API server reads them."""
     if isinstance(value, dict):
-        properties, extra = node.get("properties", {}), node.get("additionalProperties")
         for key, item in value.items():
-            below = properties.get(key) or (extra if isinstance(extra, dict) else None)
-            if below:
-                value[key] = whole_numbers(item, below)
-    elif isinstance(value, list) and isinstance(node.get("items"), dict):
-        value[:] = [whole_numbers(item, node["items"]) for item in value]
-    elif isinstance(value, float) and node.get("type") == "integer" and value.is_integer():
+            if not isinstance(item, str):
+                value[key] = go_numbers(item)
+    elif isinstance(value, list):
+        value[:] = [go_numbers(item) for item in value]
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return float(value)
+    return value
+
+
+def whole_numbers(value: Any) -> Any:
+    """Write 1.0 as 1, as the API server's encoder does."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(item, str):
+                value[key] = whole_numbers(item)
+    elif isinstance(value, list):
+        value[:] = [whole_numbers(item) for item in value]
+    elif isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
         return int(value)
     return value
 
@@ -123,5 +134,5 @@ def _prune(value: Any, node: Node, path: str, *, is_root: bool) -> Iterator[str]
 
 
 def prune(value: Any, node: Node) -> list[str]:
-    """Remove fields the schema does not know; give their paths."""
-    return list(_prune(value, node, "", is_root=True))
+    """Remove fields the schema does not know; give their paths in order."""
+    return sorted(_prune(value, node, "", is_root=True))

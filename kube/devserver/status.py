@@ -67,8 +67,35 @@ class FieldError:
         return f"{self.field}: {self.body}"
 
 
+_ESCAPES: Final = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    "\\": "\\\\",
+    '"': '\\"',
+}
+
+
+def go_quoted(text: str) -> str:
+    """Print text as Go's %q does."""
+    return '"' + "".join(_ESCAPES.get(letter) or _shown(letter) for letter in text) + '"'
+
+
+def _shown(letter: str) -> str:
+    if letter.isprintable():
+        return letter
+    code = ord(letter)
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
 def go_value(value: Any) -> str:
     """Print a value as Go's field errors do: text quoted, the rest as JSON."""
+    if isinstance(value, str):
+        return go_quoted(value)
     if isinstance(value, float) and value.is_integer():
         return f"{value:e}" if abs(value) >= 1e21 else str(int(value))
     return msgspec.json.encode(value).decode()
@@ -149,7 +176,9 @@ def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> A
     details["causes"] = [
         {"reason": error.type.value, "message": error.body, "field": error.field} for error in errors
     ]
-    return ApiError(422, "Invalid", f'{qualified(group, kind)} "{name}" is invalid: {told}', details=details)
+    return ApiError(
+        422, "Invalid", f"{qualified(group, kind)} {go_quoted(name)} is invalid: {told}", details=details
+    )
 
 
 def bad_request(message: str) -> ApiError:

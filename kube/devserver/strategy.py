@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kube.devserver import crds
+from kube.devserver.defaulting import whole_numbers
 from kube.devserver.metadata import differs_beyond_metadata, metadata_faults, name_faults, update_faults
 from kube.devserver.served import Object, Served
 from kube.devserver.shapes import shape_of
@@ -164,7 +165,8 @@ def faults(served: Served, content: Object, old: Object | None) -> list[FieldErr
 
 
 def complete(served: Served, content: Object) -> None:
-    """Add what only a valid object can be given."""
+    """Bring a valid object into its last form."""
+    whole_numbers(content)
     if served.collection == crds.COLLECTION:
         crds.establish(content)
 
