@@ -118,6 +118,7 @@ class Cluster:
             },
             "spec": {
                 "nodeName": node,
+                "terminationGracePeriodSeconds": 0,  # there is no kubelet that would end it
                 "containers": [
                     {
                         "name": "compute",
