@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-_EMPTY: Final[tuple[Any, ...]] = ({}, [], None)
+_EMPTY: Final[tuple[Any, ...]] = ({}, [], "", None)
 
 
 def spec_patch(stored: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """Give the merge patch of ``spec`` that makes these fields so; empty when nothing differs.
 
-    Only the named fields are touched; None, and an empty list or map, removes the field.
+    Only the named fields are touched; None, and an empty list or map, removes the field. One that is stored empty already means the
+    same as a missing one: it stays as it is until something is put into it.
     """
     patch: dict[str, Any] = {}
     for name, wanted in fields.items():
         present = name in stored
         if wanted in _EMPTY:
-            if present:
+            if present and stored[name] not in _EMPTY:
                 patch[name] = None
         elif not present:
             patch[name] = wanted

@@ -73,5 +73,16 @@ def test_the_order_of_tolerations_is_the_editors() -> None:
     assert spec_patch(STORED, {"tolerations": turned}) == {"tolerations": turned}
 
 
+@pytest.mark.parametrize("wanted", [None, []])
+def test_what_is_stored_empty_stays_so_when_another_field_is_edited(wanted: object) -> None:
+    stored = {"model": "L40S", "tolerations": [], "nodeSelector": {}, "displayName": ""}
+    untouched = {"tolerations": wanted, "nodeSelector": None, "displayName": None}
+
+    assert spec_patch(stored, {"model": "L40", **untouched}) == {"model": "L40"}
+    assert spec_patch(stored, {**untouched, "tolerations": [{"operator": "Exists"}]}) == {
+        "tolerations": [{"operator": "Exists"}]
+    }
+
+
 def test_a_memory_stored_as_a_number_is_not_rewritten_as_text() -> None:
     assert spec_patch({"memory": 51539607552}, {"memory": "51539607552"}) == {}
