@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final
 
@@ -202,7 +203,8 @@ class Shape:
         found, node = Found(passed=1), self._node
         if self._types == ["integer"]:
             bits = _INT_BITS.get(self._format, 63)
-            if not (float(value).is_integer() and -(2**bits) <= value < 2**bits):
+            exact = Decimal(repr(value))  # the shortest text of a float is what Go looks at
+            if not (exact == exact.to_integral_value() and -(2**bits) <= exact < 2**bits):
                 named = f"with format {self._format}" if self._format in _INT_BITS else "(default format)"
                 found.add(_general(f"Checked value must be of type integer {named} in {path}"))
         factor, most, least = node.get("multipleOf"), node.get("maximum"), node.get("minimum")

@@ -9,13 +9,31 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from kube.devserver.served import Object, Served
-from kube.devserver.status import CauseType, FieldError
+from kube.devserver.status import CauseType, FieldError, go_quoted
 
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _QUALIFIED: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _SUFFIX_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _MAX_GENERATED: Final = 58
+
+_TYPES: Final = {
+    **dict.fromkeys(("name", "generateName", "namespace", "uid", "resourceVersion", "selfLink"), "string"),
+    **dict.fromkeys(("labels", "annotations"), "map[string]string"),
+    "finalizers": "[]string",
+    "ownerReferences": "[]v1.OwnerReference",
+}
+"""The Go types of fields that clients send."""
+_TIMES: Final = ("creationTimestamp", "deletionTimestamp")
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+_FIELDS: Final = frozenset(_TYPES) | {
+    *_TIMES,
+    "generation",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+}
+_OWNER_FIELDS: Final = frozenset({"apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"})
+_STANDARD_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 
 _SUBDOMAIN_RULE: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
@@ -95,7 +113,7 @@ def _name_rules(name: str, *, as_label: bool) -> list[str]:
     rules = []
     limit, pattern, rule = (63, _LABEL, _LABEL_RULE) if as_label else (253, _SUBDOMAIN, _SUBDOMAIN_RULE)
     if len(name) > limit:
-        rules.append(f"must be no more than {limit} bytes")
+        rules.append(f"must be no more than {limit} {'bytes' if as_label else 'characters'}")
     if pattern.fullmatch(name) is None:
         rules.append(rule)
     return rules
@@ -147,7 +165,24 @@ def metadata_faults(metadata: dict[str, Any]) -> list[FieldError]:
         found += _qualified_faults(key.lower(), "metadata.annotations")
     for finalizer in metadata.get("finalizers") or []:
         found += _qualified_faults(finalizer, "metadata.finalizers")
+    for owner in metadata.get("ownerReferences") or []:
+        found += _owner_faults(owner)
     return found
+
+
+def _owner_faults(owner: dict[str, Any]) -> list[FieldError]:
+    path = "metadata.ownerReferences"
+    version = str(owner.get("apiVersion") or "").rpartition("/")[2]
+    found = []
+    if not version:
+        found.append(
+            FieldError(CauseType.INVALID, f"{path}.apiVersion", version, "version must not be empty")
+        )
+    return found + [
+        FieldError(CauseType.INVALID, f"{path}.{field}", "", "must not be empty")
+        for field in ("kind", "name", "uid")
+        if not owner.get(field)
+    ]
 
 
 def update_faults(metadata: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
@@ -160,30 +195,73 @@ def update_faults(metadata: dict[str, Any], old: dict[str, Any]) -> list[FieldEr
     return found
 
 
+def unknown_fields(metadata: dict[str, Any]) -> list[str]:
+    """Drop the fields of metadata that nobody knows; give their paths."""
+    unknown = [f"metadata.{field}" for field in metadata if field not in _FIELDS]
+    for index, owner in enumerate(metadata.get("ownerReferences") or ()):
+        unknown += [
+            f"metadata.ownerReferences[{index}].{field}" for field in owner if field not in _OWNER_FIELDS
+        ]
+        for field in owner.keys() - _OWNER_FIELDS:
+            del owner[field]
+    for field in metadata.keys() - _FIELDS:
+        del metadata[field]
+    return unknown
+
+
+def finalizer_warnings(metadata: dict[str, Any], old: dict[str, Any]) -> list[str]:
+    """Warn of new finalizers that nobody's domain stands before."""
+    added = set(metadata.get("finalizers") or ()) - set(old.get("finalizers") or ())
+    warnings = []
+    for name in sorted(added - _STANDARD_FINALIZERS):
+        if "/" not in name:
+            path = " including a path (/)" if "." in name else ""
+            why = f"prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other finalizer writers"
+            warnings.append(f"metadata.finalizers: {go_quoted(name)}: {why}")
+    return warnings
+
+
 def shape_fault(content: Any) -> str | None:
     """Say what is wrong with the types of metadata, as decoding them would; None when nothing is."""
     if not isinstance(content, dict):
-        return "json: cannot unmarshal into Go value of type map[string]interface {}"
-    metadata = content.setdefault("metadata", {})
+        return f"json: cannot unmarshal {_go_type(content)} into Go value of type map[string]interface {{}}"
+    metadata = content.get("metadata")
     if metadata is None:
         metadata = content["metadata"] = {}
     if not isinstance(metadata, dict):
-        return "metadata: expected an object"
-    for field in ("name", "generateName", "namespace", "uid", "resourceVersion"):
-        if metadata.get(field) is not None and not isinstance(metadata[field], str):
-            return f"json: cannot unmarshal value into Go struct field ObjectMeta.metadata.{field} of type string"
-        if field in metadata and metadata[field] is None:
-            del metadata[field]
-    for field in ("labels", "annotations"):
-        carried = metadata.get(field)
-        if carried is None:
+        return f"json: cannot unmarshal {_go_type(metadata)} into Go value of type v1.ObjectMeta"
+    for field in [field for field, value in metadata.items() if value is None]:
+        del metadata[field]
+    for field, given in metadata.items():
+        wrong = _wrong_part(given, _TYPES.get(field))
+        if wrong is not None:
+            value, wanted = wrong
+            return f"json: cannot unmarshal {_go_type(value)} into Go struct field ObjectMeta.{field} of type {wanted}"
+        if field in _TIMES and not _TIME.match(str(given)):
+            return f'parsing time "{given}" as "2006-01-02T15:04:05Z07:00": cannot parse "{given}" as "2006"'
+    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+        if not metadata.get(field):
             metadata.pop(field, None)
-        elif not isinstance(carried, dict) or not all(isinstance(value, str) for value in carried.values()):
-            return f"json: cannot unmarshal value into Go struct field ObjectMeta.metadata.{field} of type string"
-    for field, sort in (("finalizers", str), ("ownerReferences", dict)):
-        carried = metadata.get(field)
-        if not carried:
-            metadata.pop(field, None)
-        elif not isinstance(carried, list) or not all(isinstance(item, sort) for item in carried):
-            return f"json: cannot unmarshal value into Go struct field ObjectMeta.metadata.{field}"
     return None
+
+
+def _wrong_part(given: Any, wanted: str | None) -> tuple[Any, str] | None:
+    """Give what is not of the wanted Go type, and the type it should have; None when all of it is."""
+    if wanted == "string":
+        return None if isinstance(given, str) else (given, wanted)
+    if wanted == "map[string]string":
+        if not isinstance(given, dict):
+            return given, wanted
+        given.update({key: "" for key, value in given.items() if value is None})
+        return next(((value, "string") for value in given.values() if not isinstance(value, str)), None)
+    if wanted is not None:
+        item, sort = wanted.removeprefix("[]"), str if wanted == "[]string" else dict
+        if not isinstance(given, list):
+            return given, wanted
+        return next(((value, item) for value in given if not isinstance(value, sort)), None)
+    return None
+
+
+def _go_type(value: Any) -> str:
+    names = {bool: "bool", int: "number", float: "number", str: "string", list: "array", dict: "object"}
+    return names.get(type(value), "null")

@@ -71,7 +71,7 @@ async def _remove(state: State, request: Request, target: Target, served: Served
         record = state.get(served, key)
         if record is None:
             raise not_found(target.group, target.plural, target.name)
-        _check_preconditions(record, target, options)
+        _check_preconditions(record, target, served.kind, options)
         await state.admission.admit(
             "DELETE",
             target,
@@ -87,17 +87,14 @@ async def _remove(state: State, request: Request, target: Target, served: Served
             return _let_go(state, served, record, dry_run=request.is_dry_run)
 
 
-def _check_preconditions(record: Record, target: Target, options: Object) -> None:
+def _check_preconditions(record: Record, target: Target, kind: str, options: Object) -> None:
     wanted = options.get("preconditions") or {}
     stored = {"uid": record.uid, "resourceVersion": str(record.version)}
     for field, word in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
         if wanted.get(field) not in (None, "", stored[field]):
-            raise conflict(
-                target.group,
-                target.plural,
-                target.name,
-                f"Precondition failed: {word} in precondition: {wanted[field]}, {word} in object meta: {stored[field]}",
-            )
+            happened = "deleted and then recreated" if field == "uid" else "modified"
+            why = f"the {word} in the precondition ({wanted[field]}) does not match the {word} in record ({stored[field]})"
+            raise conflict(target.group, kind, target.name, f"{why}. The object might have been {happened}")
 
 
 def _let_go(state: State, served: Served, record: Record, *, dry_run: bool) -> Removal:

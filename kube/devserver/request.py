@@ -7,10 +7,9 @@ from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl
 
-import msgspec
-
 from kube.devserver import protobuf
 from kube.devserver.auth import User
+from kube.devserver.decoding import read_json, repeated_fields
 from kube.devserver.rbac import Action
 from kube.devserver.served import Object
 from kube.devserver.status import bad_request, unsupported_media_type
@@ -114,11 +113,16 @@ class Request:
         if kind and kind != _JSON and not kind.endswith("+json"):
             raise unsupported_media_type(kind, "application/json, application/yaml")
         try:
-            return msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return read_json(self.body)
+        except (ValueError, RecursionError) as error:
             raise bad_request(
                 f"the object provided is unrecognized (must be of type {_JSON}): {error}"
             ) from error
+
+    def repeated_fields(self) -> list[str]:
+        """Give the paths of fields that a JSON body gives twice."""
+        is_json = self.content_type.partition(";")[0].strip() in ("", _JSON)
+        return repeated_fields(self.body) if is_json else []
 
     def _decode_yaml(self) -> Any:
         import yaml  # on demand: clients send JSON nearly always

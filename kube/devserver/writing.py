@@ -11,7 +11,14 @@ import msgspec
 from kube.devserver import patches, strategy
 from kube.devserver.answer import Answer
 from kube.devserver.apply import apply
-from kube.devserver.metadata import generated_name, keep_server_fields, shape_fault, stamp
+from kube.devserver.metadata import (
+    finalizer_warnings,
+    generated_name,
+    keep_server_fields,
+    shape_fault,
+    stamp,
+    unknown_fields,
+)
 from kube.devserver.quotas import check_quotas
 from kube.devserver.removing import finish_if_released
 from kube.devserver.request import Request, Target
@@ -68,7 +75,12 @@ class Write:
 
     def clean(self, content: Object) -> list[str]:
         """Clean the object. Give a warning per unknown field, or raise as fieldValidation=Strict demands."""
-        unknown = [f'unknown field "{path}"' for path in strategy.clean(self.served, content)]
+        unknown = sorted(unknown_fields(content["metadata"]) + strategy.clean(self.served, content))
+        if not self.served.is_custom:
+            return []
+        unknown = [f'unknown field "{path}"' for path in unknown]
+        if self.request.method != "PATCH":
+            unknown = [f'duplicate field "{path}"' for path in self.request.repeated_fields()] + unknown
         mode = self.request.query.get("fieldValidation") or "Warn"
         if not unknown or mode == "Ignore":
             return []
@@ -96,25 +108,46 @@ class Write:
         )
 
 
-def _accept_kind(content: Object, served: Served) -> None:
-    """Refuse an object of another kind or version than the path names; fill in both where a client left them out."""
+def _accept_kind(content: Object, served: Served, body: bytes) -> None:
+    """Refuse an object of another kind or version than the path names; of built-in kinds both may be left out."""
     for field, wanted in (("apiVersion", served.api_version), ("kind", served.kind)):
-        given = content.setdefault(field, wanted)
-        if given != wanted:
-            what = "API version" if field == "apiVersion" else "kind"
-            raise bad_request(
-                f"the {what} in the data ({given}) does not match the expected {what} ({wanted})"
+        given = content.get(field)
+        if not given and not served.is_custom:
+            given = content[field] = wanted
+        if not isinstance(given, str | None):
+            sort = "number" if isinstance(given, int | float) and not isinstance(given, bool) else "value"
+            why = f"json parse error: json: cannot unmarshal {sort} into Go struct field .{field} of type string"
+            raise _unrecognized(served, body, f"couldn't get version/kind; {why}")
+        if not given and field == "kind":
+            raise _unrecognized(
+                served, body, f"Object 'Kind' is missing in '{body.decode(errors='replace')}'"
             )
+    if (version := content.get("apiVersion") or "") != served.api_version:
+        raise bad_request(
+            f"the API version in the data ({version}) does not match the expected API version ({served.api_version})"
+        )
+    if content["kind"] != served.kind:
+        fault = FieldError(CauseType.INVALID, "kind", content["kind"], f"must be {served.kind}")
+        raise invalid(served.group, content["kind"], content["metadata"].get("name", ""), [fault])
 
 
-def _checked(content: object, served: Served) -> Object:
+def _unrecognized(served: Served, body: bytes, why: str) -> ApiError:
+    start = body[:30].decode(errors="replace")
+    shown = f"{start} ..." if len(body) > len(start) else start
+    return bad_request(
+        f"the object provided is unrecognized (must be of type {served.kind}): {why} ({shown})"
+    )
+
+
+def _checked(content: object, write: Write) -> Object:
+    served = write.served
     if fault := shape_fault(content):
         raise bad_request(
             f'{served.kind} in version "{served.version}" cannot be handled as a {served.kind}: {fault}'
         )
     if not isinstance(content, dict):
         raise bad_request("the object is no object")
-    _accept_kind(content, served)
+    _accept_kind(content, served, write.request.body)
     return content
 
 
@@ -132,7 +165,7 @@ def _require_namespace(write: Write) -> None:
 
 async def create(write: Write) -> Answer:
     """Answer a POST."""
-    content = _checked(write.request.decode_object(), write.served)
+    content = _checked(write.request.decode_object(), write)
     return await create_object(write, content)
 
 
@@ -142,20 +175,22 @@ async def create_object(write: Write, content: Object) -> Answer:
     namespace = target.namespace if served.namespaced else ""
     if served.namespaced and not namespace:
         raise method_not_allowed(target.group, target.plural, "create")
-    if metadata.get("namespace") not in (None, "", namespace):
+    if served.namespaced and metadata.get("namespace") not in (None, "", namespace):
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
-    if metadata.get("resourceVersion"):
+    if metadata.get("resourceVersion") and not write.request.is_dry_run:
         raise ApiError(500, "", "resourceVersion should not be set on objects to be created")
     if not metadata.get("name") and metadata.get("generateName"):
         metadata["name"] = generated_name(metadata["generateName"])
     write = replace(write, target=replace(target, name=metadata.get("name") or ""))
     _require_namespace(write)
+    warnings = write.clean(content)
     stamp(content, namespace=namespace)
     strategy.prepare_create(served, content)
-    warnings = write.clean(content)
     write.judge(content, None)
+    if served.is_custom:
+        warnings += finalizer_warnings(metadata, {})
     warnings += await write.admit("CREATE", content, None, name=write.target.name)
     if write.state.get(served, write.key) is not None:
         raise already_exists(*write.subject)
@@ -169,7 +204,7 @@ async def create_object(write: Write, content: Object) -> Answer:
 
 async def update(write: Write) -> Answer:
     """Answer a PUT."""
-    given = _checked(write.request.decode_object(), write.served)
+    given = _checked(write.request.decode_object(), write)
     metadata = given["metadata"]
     if metadata.get("namespace") not in (None, "", write.key[0]):
         raise bad_request(
@@ -207,7 +242,7 @@ async def _apply(write: Write) -> Answer:
         raise invalid(
             "meta.k8s.io", "PatchOptions", "", [FieldError(CauseType.REQUIRED, "fieldManager", detail=detail)]
         )
-    wanted = _checked(write.request.decode(), write.served)
+    wanted = _checked(write.request.decode(), write)
     node = write.served.schema.node if write.served.schema else None
     if write.state.get(write.served, write.key) is None and not write.target.subresource:
         wanted["metadata"]["name"] = write.target.name
@@ -229,13 +264,15 @@ async def _change(write: Write, make: Callable[[Object], Object]) -> Answer:
 async def _try_change(write: Write, make: Callable[[Object], Object], record: Record) -> Answer | None:
     served, subresource = write.served, write.target.subresource
     old = record.object
-    content = _checked(make(record.object), served)
+    content = _checked(make(record.object), write)
     _check_preconditions(write, content, old)
+    warnings = write.clean(content)
     keep_server_fields(content, old)
     content = strategy.prepare_update(served, content, old, subresource)
     content["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-    warnings = write.clean(content)
     write.judge(content, old)
+    if served.is_custom:
+        warnings += finalizer_warnings(content["metadata"], old["metadata"])
     if content == old:
         return Answer(record.raw, warnings=tuple(warnings))
     warnings += await write.admit("UPDATE", content, old, name=write.target.name)
