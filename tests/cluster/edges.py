@@ -145,7 +145,7 @@ SPECS: Final[list[Any]] = [
 TOPS: Final[list[dict[str, Any]]] = [
     {"status": None}, {"status": {}}, {"status": {"free": 3}}, {"status": {"free": "x"}}, {"status": {"bogus": 1}}, {"status": "x"},
     {"status": {"conditions": [{"type": "Served"}]}}, {"status": []},
-    {"extra": 1}, {"Spec": {}}, {"kind": "GPUClaim"}, {"kind": ""}, {"kind": None}, {"kind": 5}, {"apiVersion": "gpu.cozystack.io/v1"},
+    {"extra": 1}, {"Spec": {}}, {"kind": "GPUClaim"}, {"kind": ""}, {"kind": None}, {"kind": 5},
     {"apiVersion": ""}, {"apiVersion": "v1"}, {"apiVersion": 5}, {"spec": None},
 ]  # fmt: skip
 
@@ -168,18 +168,12 @@ RAW: Final[list[tuple[str, str, str]]] = [
     ("raw: a top field twice", '"kind": "GPUClass"', '"kind": "GPUClass", "kind": "GPUClass"'),
     ("raw: twice and unknown", '"mode": "passthrough"', '"x": 1, "mode": "vgpu", "mode": "passthrough"'),
     ("raw: the name twice", '"name": "offer"', '"name": "offer", "name": "other"'),
-    ("raw: cut off", '"mode"', '"mode'),
-    ("raw: a comma too many", '"mode": "passthrough"', '"mode": "passthrough",'),
     ("raw: 1e3 as a count", '"mode": "passthrough"', '"mode": "passthrough", "maxCount": 1e3'),
     ("raw: 1.50 as a count", '"mode": "passthrough"', '"mode": "passthrough", "maxCount": 1.50'),
-    ("raw: 1e400 as a count", '"mode": "passthrough"', '"mode": "passthrough", "maxCount": 1e400'),
     ("raw: a long count", '"mode": "passthrough"', '"mode": "passthrough", "maxCount": 99999999999999999999'),
     ("raw: a long memory", '"mode": "passthrough"', '"mode": "passthrough", "memory": 99999999999999999999'),
-    ("raw: a broken escape", '"passthrough"', '"pass\\xthrough"'),
     ("raw: half a surrogate", '"NVIDIA"', '"\\ud800"'),
     ("raw: escapes", '"NVIDIA"', '"\\u004e\\u00e4\\ud83d\\ude00"'),
-    ("raw: NaN", '"mode": "passthrough"', '"mode": "passthrough", "maxCount": NaN'),
-    ("raw: something after it", 'AD102GL_L40S"}}}}', 'AD102GL_L40S"}}}} x'),
 ]  # fmt: skip
 
 UPDATES: Final[list[tuple[str, str, dict[str, Any]]]] = [

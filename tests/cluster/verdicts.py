@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from kube.kinds import GPU_CLASSES
 from tests.cluster.corpus import Document, Spec
 from tests.kube.wire import Answer, Wire
+
+_GENERATED: Final = re.compile(r"\b([bB])-[bcdfghjklmnpqrstvwxz2456789]{5}\b")
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,14 @@ def _verdict(answer: Answer) -> Verdict:
                 "status" in body,
             ),
         )
-    causes = tuple(sorted(answer.causes))
-    return Verdict(answer.code, body.get("reason", ""), _message(body["message"], causes), causes, warnings)
+    causes = tuple(sorted((reason, field, _named(message)) for reason, field, message in answer.causes))
+    message = _message(_named(body["message"]), causes)
+    return Verdict(answer.code, body.get("reason", ""), message, causes, warnings)
+
+
+def _named(text: str) -> str:
+    """Put one name for all that were generated of the corpus's prefixes."""
+    return _GENERATED.sub(r"\1-generated", text)
 
 
 def _message(text: str, causes: tuple[tuple[str, str, str], ...]) -> str:
