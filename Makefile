@@ -46,7 +46,7 @@ test: $(VENV)/.dev static/build ## Run the tests. T=tests/gpu for some of them, 
 	@BROWSER=$(BROWSER) $(PY) -m pytest $(or $(T),tests)
 
 test-cluster: $(VENV)/.dev static/build ## Run what holds on a real API server, built here with Go or from KUBEBUILDER_ASSETS. T=tests/cluster
-	@$(PY) -m tools.envtest.build
+	@$(PY) -m tools.envtest.build etcd kube-apiserver kube-controller-manager
 	@$(PY) -m pytest --cluster real $(or $(T),$(CLUSTER_SUITES))
 
 check: $(VENV)/.dev ## Lint, format, templates, types, room walls, Django's own checks, Dockerfile

@@ -64,9 +64,7 @@ class Running:
         deadline = time.monotonic() + _READY_WITHIN_SECONDS
         while not self._is_ready():
             if self._deaths > _DEATHS_ALLOWED or time.monotonic() > deadline:
-                raise CannotStart(
-                    f"{API} does not become ready:\n{self._server[1].last_words()}"
-                )
+                raise CannotStart(f"{API} does not become ready:\n{self._server[1].last_words()}")
             self.look()
             time.sleep(_LOOK_SECONDS)
         if crds is not None:

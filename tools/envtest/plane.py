@@ -19,6 +19,10 @@ from tools.run.children import Child
 
 API: Final = "kube-apiserver"
 COMPANIONS: Final = ("kube-controller-manager", "kube-scheduler", "kwok")
+_NOT_ADMITTED_BY: Final = "ServiceAccount,TaintNodesByCondition"
+"""Plugins that wait for a process that is not here: one would refuse pods, the other taint nodes for good."""
+_CONTROLLERS: Final = "clusterrole-aggregation-controller,namespace-controller,resourcequota-controller"
+"""Those whose work tests look at. Others would take nodes without a kubelet for dead."""
 FAKE_NODE: Final = "kwok.x-k8s.io/node=fake"
 """The annotation of nodes that kwok keeps alive."""
 _STAGES: Final = (
@@ -82,10 +86,6 @@ class Plane:
         )
 
     def _api_server(self, endpoint: str) -> Child:
-        disabled = ["ServiceAccount"]
-        if "kube-controller-manager" not in self.companions:
-            # Nobody would take the taint of a node that is not ready off again.
-            disabled.append("TaintNodesByCondition")
         return self._child(
             API,
             f"--etcd-servers={endpoint}",
@@ -96,7 +96,7 @@ class Plane:
             f"--cert-dir={self.folder / 'certs'}",
             f"--token-auth-file={self.tokens}",
             "--authorization-mode=RBAC",
-            f"--disable-admission-plugins={','.join(disabled)}",
+            f"--disable-admission-plugins={_NOT_ADMITTED_BY}",
             "--service-cluster-ip-range=10.0.0.0/24",
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={self._signing_key()}",
@@ -104,8 +104,12 @@ class Plane:
         )
 
     def _controller_manager(self, port: int) -> Child:
-        key = f"--service-account-private-key-file={self._signing_key()}"
-        return self._child("kube-controller-manager", *self._as_companion(port), key)
+        return self._child(
+            "kube-controller-manager",
+            *self._as_companion(port),
+            f"--controllers={_CONTROLLERS}",
+            f"--service-account-private-key-file={self._signing_key()}",
+        )
 
     def _scheduler(self, port: int) -> Child:
         # The default of 50 requests a second is made for clusters in which others work too.
