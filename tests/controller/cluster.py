@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from typing import Any, TypeVar
 
@@ -30,7 +30,7 @@ T = TypeVar("T", bound=Struct)
 
 TENANT = "tenant-acme"
 H100 = "nvidia.com/GH100_H100"
-WAIT_SECONDS = 15.0
+WAIVSECONDS = 15.0
 
 
 class Cluster:
@@ -75,11 +75,23 @@ class Cluster:
         }
         await self.gateway.create(GPU_CLASSES, {"metadata": {"name": name}, "spec": body})
 
-    async def add_budget(self, name: str = "gpus", *, namespace: str = TENANT, **hard: int) -> None:
-        keys = {key.replace("__", "/").replace("_", "."): str(value) for key, value in hard.items()}
+    async def add_budget(
+        self, hard: Mapping[str, int], *, name: str = "gpus", namespace: str = TENANT
+    ) -> None:
+        keys = {key: str(value) for key, value in hard.items()}
         await self.gateway.create(
             RESOURCE_QUOTAS, {"metadata": {"name": name}, "spec": {"hard": keys}}, namespace=namespace
         )
+
+    async def set_budget(
+        self, hard: Mapping[str, int | None], *, name: str = "gpus", namespace: str = TENANT
+    ) -> None:
+        """Change keys of a budget; None takes one out."""
+        keys = {key: None if value is None else str(value) for key, value in hard.items()}
+        await self.gateway.patch(RESOURCE_QUOTAS, name, {"spec": {"hard": keys}}, namespace=namespace)
+
+    async def remove_budget(self, name: str = "gpus", *, namespace: str = TENANT) -> None:
+        await self.gateway.delete(RESOURCE_QUOTAS, name, namespace=namespace)
 
     async def order(
         self,
@@ -97,8 +109,8 @@ class Cluster:
         body = {"metadata": {"name": name}, "spec": spec}
         return (await self.gateway.create(GPU_CLAIMS, body, namespace=namespace, dry_run=dry_run)).object
 
-    async def release(self, name: str) -> None:
-        await self.gateway.delete(GPU_CLAIMS, name, namespace=TENANT)
+    async def release(self, name: str, *, namespace: str = TENANT) -> None:
+        await self.gateway.delete(GPU_CLAIMS, name, namespace=namespace)
 
     async def start_vm(self, vm: str, *claims: str, node: str, units: int = 1, resource: str = H100) -> str:
         """Start the launcher pod of a VM; give its name."""
@@ -173,7 +185,7 @@ class Cluster:
         last: T | None = None
         try:
             async with (
-                asyncio.timeout(WAIT_SECONDS),
+                asyncio.timeout(WAIVSECONDS),
                 aclosing(watch(self.gateway, kind, namespace=namespace)) as events,
             ):
                 async for event in events:
@@ -190,7 +202,7 @@ class Cluster:
         """Watch until there is no such object."""
         is_there = True
         async with (
-            asyncio.timeout(WAIT_SECONDS),
+            asyncio.timeout(WAIVSECONDS),
             aclosing(watch(self.gateway, kind, namespace=namespace)) as events,
         ):
             is_there = False

@@ -47,7 +47,7 @@ async def test_an_order_that_fragmentation_stops_is_refused_with_the_numbers(clu
 
 async def test_every_reason_is_told_not_the_first_alone(cluster: Cluster) -> None:
     await cluster.add_class("small", mode="vgpu", profile="8C")
-    await cluster.add_budget(gpu_cozystack_io__total=4)
+    await cluster.add_budget({"gpu.cozystack.io/total": 4})
     await cluster.until_free(8, class_name="small")
 
     with pytest.raises(Denied) as refused:
@@ -126,7 +126,11 @@ async def test_a_released_unit_is_free_again(cluster: Cluster) -> None:
 
 async def test_the_budget_counts_every_spelling_and_publishes_what_is_used(cluster: Cluster) -> None:
     await cluster.add_budget(
-        gpu_cozystack_io__h100=4, limits_gpu_cozystack_io__total=4, requests_gpu_cozystack_io__total=3
+        {
+            "gpu.cozystack.io/h100": 4,
+            "limits.gpu.cozystack.io/total": 4,
+            "requests.gpu.cozystack.io/total": 3,
+        }
     )
 
     await cluster.order("train", 2)
@@ -146,7 +150,7 @@ async def test_the_budget_counts_every_spelling_and_publishes_what_is_used(clust
 
 async def test_the_pool_of_a_tenant_counts_its_subtenants(cluster: Cluster) -> None:
     await cluster.add_tenant("tenant-acme-lab", "tenant-acme")
-    await cluster.add_budget(gpu_cozystack_io__total=3)
+    await cluster.add_budget({"gpu.cozystack.io/total": 3})
     await cluster.until_quota(lambda quota: quota.status.used)
 
     await cluster.order("train", 2, namespace="tenant-acme-lab")

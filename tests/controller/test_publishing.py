@@ -54,7 +54,7 @@ def test_the_webhook_fails_closed_and_dry_runs_are_welcome() -> None:
     assert base64.b64decode(claims["clientConfig"]["caBundle"]) == b"PEM"
     assert (claims["rules"][0]["operations"], claims["rules"][0]["resources"]) == (["CREATE"], ["gpuclaims"])
     assert (classes["rules"][0]["operations"], classes["rules"][0]["resources"]) == (
-        ["DELETE"],
+        ["UPDATE", "DELETE"],
         ["gpuclasses"],
     )
     for webhook in (claims, classes):

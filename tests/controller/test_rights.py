@@ -40,7 +40,7 @@ async def cluster(server: RunningServer) -> AsyncIterator[Cluster]:
         await cluster.add_node("n1", 8)
         await cluster.add_node("n2", 8)
         await cluster.add_class("h100")
-        await cluster.add_budget(gpu_cozystack_io__total=12)
+        await cluster.add_budget({"gpu.cozystack.io/total": 12})
         yield cluster
 
 
