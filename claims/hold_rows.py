@@ -34,6 +34,7 @@ class HoldRow:
     """One hold as the list shows it. ``node`` is filled for the hoster alone; ``why_not`` says why it cannot be released."""
 
     key: str
+    choice: str
     namespace: str
     name: str
     offer: str
@@ -45,6 +46,7 @@ class HoldRow:
     url: str
     release_url: str
     why_not: str
+    vm: str = ""
     node: str = ""
     node_url: str = ""
 
@@ -76,6 +78,7 @@ def _row(record: ClaimRecord, offer: str, can_release: bool, sees_nodes: bool) -
     url = f"{_holds_url(record.namespace)}{record.name}/"
     return HoldRow(
         key=f"{record.namespace}-{record.name}".replace(".", "_"),
+        choice=f"{record.name}/{record.uid}",
         namespace=record.namespace,
         name=record.name,
         offer=offer,
@@ -87,6 +90,7 @@ def _row(record: ClaimRecord, offer: str, can_release: bool, sees_nodes: bool) -
         url=url,
         release_url="" if why_not else f"{url}release/",
         why_not=why_not,
+        vm=record.attached_name,
         node=record.node_name if sees_nodes else "",
         node_url=f"{reverse('nodes')}{record.node_name}/" if sees_nodes and record.node_name else "",
     )

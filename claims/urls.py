@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from claims import catalog_page, views
+from claims import bulk_views, catalog_page, views
 
 urlpatterns = [
     path("", catalog_page.catalog, name="catalog"),
@@ -14,6 +14,7 @@ urlpatterns = [
     path("tenants/<str:ns>/gpus/", views.holds, name="holds"),
     path("tenants/<str:ns>/gpus/<str:name>/", views.hold, name="hold"),
     path("tenants/<str:ns>/gpus/<str:name>/release/", views.release, name="release"),
+    path("tenants/<str:ns>/release/", bulk_views.release_many, name="release-many"),
     path("tenants/<str:ns>/budget/", views.budget, name="budget"),
     path("tenants/<str:ns>/history/", views.history, name="history"),
 ]

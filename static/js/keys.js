@@ -11,7 +11,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (event.target.closest("input, select, textarea, [contenteditable], dialog[open]")) return;
+    if (event.target.closest("input:not([type=checkbox]), select, textarea, [contenteditable], dialog[open]")) return;
     const key = pending + event.key;
     pending = "";
     clearTimeout(timer);

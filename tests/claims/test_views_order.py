@@ -1,16 +1,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html import unescape
-from pathlib import Path
 
 import pytest
 import yaml
-from pytest_django import Settings
 
 from claims.models import EventKind, OrderEvent
-from portal import cluster
 from portal.models import ClaimRecord
 from tests.builders import a_claim, a_class, a_node, a_quota
 from tests.fixtures.live import Live
@@ -33,27 +30,6 @@ def value_of(html: str, name: str) -> str:
     )
     assert found, name
     return unescape(found[1] or found[2] or "")
-
-
-@pytest.fixture
-def nowhere(settings: Settings, tmp_path: Path) -> Iterator[None]:
-    """An API server that does not answer."""
-    file = tmp_path / "kubeconfig"
-    context = {"name": "x", "context": {"cluster": "x", "user": "x"}}
-    file.write_text(
-        yaml.safe_dump(
-            {
-                "current-context": "x",
-                "contexts": [context],
-                "clusters": [{"name": "x", "cluster": {"server": "https://127.0.0.1:9"}}],
-                "users": [{"name": "x", "user": {"token": "x"}}],
-            }
-        )
-    )
-    settings.KUBECONFIG = str(file)
-    cluster._gateway_of.cache_clear()
-    yield
-    cluster._gateway_of.cache_clear()
 
 
 def test_the_form_opens_filled_in(rest: As, mirrored: Mirrored) -> None:
