@@ -9,6 +9,7 @@ from typing import Final
 from django.conf import settings
 from django.utils import timezone
 
+from portal.freshness import feed_states
 from portal.models import RECORDS, FeedState
 from portal.pills import Pill
 
@@ -28,7 +29,7 @@ class Feed:
 
 def feeds() -> list[Feed]:
     """Give a line for every mirrored kind."""
-    states = {state.kind: state for state in FeedState.objects.order_by("kind")}
+    states = feed_states()
     return [_feed(kind.KIND.name, states.get(plural)) for plural, kind in RECORDS.items()]
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
-from claims.pools import budgets_around, held_in
+from claims.pools import Held, standing_of
 from gpu.budgets import TOTAL, budget_key
 from gpu.fit import Budget
 from portal.models import ClassRecord
+
+_NOTHING: Final = Held(0, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,32 +40,32 @@ class BudgetLine:
 
 def budget_of(namespace: str) -> tuple[BudgetLine, ...]:
     """Give the total first, then a line per offer that has a limit or is held here, by name. From the mirror."""
-    limits = {budget.key: budget for budget in budgets_around(namespace).of_namespace(namespace)}
-    held = held_in(namespace)
+    standing = standing_of(namespace)
+    limits = {budget.key: budget for budget in standing.budgets.of_namespace(namespace)}
+    held = standing.held
     titles = {
         record.name: record.title
         for record in ClassRecord.objects.order_by("name").only("name", "display_name")
     }
     limited = {budget.key.partition("/")[2] for budget in limits.values() if not budget.is_total}
-    total = (sum(used for used, _ in held.values()), sum(releasing for _, releasing in held.values()))
+    total = Held(sum(each.units for each in held.values()), sum(each.releasing for each in held.values()))
     return (
         _line(None, "All offers", total, limits.get(budget_key(TOTAL))),
         *(
-            _line(name, titles.get(name, name), held.get(name, (0, 0)), limits.get(budget_key(name)))
+            _line(name, titles.get(name, name), held.get(name, _NOTHING), limits.get(budget_key(name)))
             for name in sorted(limited | held.keys())
         ),
     )
 
 
-def _line(class_name: str | None, title: str, held: tuple[int, int], budget: Budget | None) -> BudgetLine:
-    held_here, releasing = held
+def _line(class_name: str | None, title: str, held: Held, budget: Budget | None) -> BudgetLine:
     return BudgetLine(
         key=budget_key(class_name or TOTAL),
         class_name=class_name,
         title=title,
-        used=budget.used if budget else held_here,
-        held_here=held_here,
-        releasing=releasing,
+        used=budget.used if budget else held.units,
+        held_here=held.units,
+        releasing=held.releasing,
         limit=budget.limit if budget else None,
         quota=budget.quota if budget else "",
         pool=budget.pool if budget else "",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from claims.orders import OrderSpec
-from claims.pools import budgets_around
+from claims.pools import standing_of
 from claims.set_room import free_on_set_node
 from gpu.budgets import Budgets
 from gpu.fit import Budget, Capacity, Offer, Verdict, check, largest_order
@@ -57,7 +57,7 @@ def preview(access: Access, spec: OrderSpec) -> Preview:
     check_tenant(access, spec.namespace, Right.VIEW)
     offers = {record.name: record for record in ClassRecord.objects.offered()}
     record = offers.get(spec.class_name)
-    budgets = budgets_around(spec.namespace)
+    budgets = standing_of(spec.namespace).budgets
     room = _Room.now(spec, offers.values())
     capacity = room.for_class(record)
     limits = budgets.for_order(spec.namespace, spec.class_name)
@@ -76,9 +76,8 @@ def preview(access: Access, spec: OrderSpec) -> Preview:
     )
 
 
-def largest_orders(namespace: str, offers: Sequence[ClassRecord]) -> dict[str, int]:
+def largest_orders(namespace: str, offers: Sequence[ClassRecord], budgets: Budgets) -> dict[str, int]:
     """Give for each offer the biggest count that the tenant could order now; 0 when none or unknown."""
-    budgets = budgets_around(namespace)
     room = _Room.now(OrderSpec(namespace=namespace, class_name=""), offers)
     return {
         record.name: largest_order(

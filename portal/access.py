@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 
-from portal.models import NamespaceRecord
+from portal.tenancy import tree
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
@@ -72,7 +72,7 @@ class Access:
     def tenants(self) -> list[str]:
         """The tenants this person may look at, by name."""
         if self.is_hoster:
-            return list(NamespaceRecord.objects.tenants().values_list("name", flat=True))
+            return list(tree().tenants)
         return sorted(self.rights)
 
 
@@ -92,11 +92,10 @@ def access_from(username: str, groups: Iterable[str]) -> Access:
 
 
 def _reach_down(rights: dict[str, Right]) -> None:
-    own = dict(rights)
-    for name, ancestors in NamespaceRecord.objects.tenants().values_list("name", "ancestors"):
-        reaching = [own[above] for above in (name, *ancestors) if above in own]
-        if reaching:
-            rights[name] = max(reaching)
+    below = tree().below
+    for above, right in tuple(rights.items()):
+        for name in below.get(above, ()):
+            rights[name] = max(right, rights.get(name, right))
 
 
 NOBODY: Final = Access(username="")
@@ -156,7 +155,7 @@ def tenant_required(
 def check_tenant(access: Access, namespace: str, right: Right) -> None:
     """Raise Http404 when the tenant is not to be seen (or is no namespace at all), PermissionDenied without the right."""
     held = access.right_in(namespace)
-    if held is None or (access.is_hoster and not NamespaceRecord.objects.filter(name=namespace).exists()):
+    if held is None or (access.is_hoster and namespace not in tree().above):
         raise Http404("no such tenant")
     if held < right:
         raise PermissionDenied(f"needs the right to {right.name.lower()} in {namespace}")

@@ -10,10 +10,12 @@ class PortalConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Make the project's Celery application the one that tasks belong to, and set up logging."""
+        """Make the project's Celery application the one that tasks belong to, follow the tenant tree, and set up logging."""
         from django.conf import settings
 
         from portal import celery, logs
+        from portal.mirror import revisions
 
         celery.app.set_default()
+        revisions.watch_changes()
         logs.configure(as_json=settings.LOG_JSON, level=settings.LOG_LEVEL)

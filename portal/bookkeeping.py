@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import ClassVar
 
 from django.db import models
@@ -49,15 +50,22 @@ class ClassStock(models.Model):
         return self.class_name
 
 
+def new_revision() -> str:
+    """Make a mark that never repeats, not even when the transaction that made it was rolled back."""
+    return secrets.token_hex(8)
+
+
 class FeedState(models.Model):
     """How fresh the rows of one kind are.
 
     ``synced_at``: the rows were right then. ``live_since``: the watch has run without a break since; None while it does not.
+    ``revision`` changes, of kinds that web processes remember, with every change of what they remember.
     """
 
     kind = models.CharField(max_length=63, primary_key=True)
     synced_at = models.DateTimeField(null=True)
     live_since = models.DateTimeField(null=True)
+    revision = models.CharField(max_length=32, default=new_revision)
 
     def __str__(self) -> str:
         return self.kind

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from portal.models import RECORDS, FeedState
+from portal.once_a_request import once_a_request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +27,17 @@ class Freshness:
     kinds: Mapping[str, datetime | None]
 
 
+@once_a_request
+def feed_states() -> Mapping[str, FeedState]:
+    """Give what is noted about every kind, in one query a request."""
+    return {feed.kind: feed for feed in FeedState.objects.order_by("kind")}
+
+
 def freshness(*kinds: str, now: datetime | None = None) -> Freshness:
     """Give the freshness of these kinds (plurals; all by default): that of the oldest."""
     now = now or timezone.now()
     wanted = kinds or tuple(RECORDS)
-    feeds = {feed.kind: feed for feed in FeedState.objects.filter(kind__in=wanted)}
+    feeds = feed_states()
     synced = {kind: feeds[kind].synced_at if kind in feeds else None for kind in wanted}
     ages = [None if at is None else max(0.0, (now - at).total_seconds()) for at in synced.values()]
     known = [age for age in ages if age is not None]

@@ -28,6 +28,13 @@ def lost(kinds: Iterable[str]) -> None:
     FeedState.objects.filter(kind__in=list(kinds)).update(live_since=None)
 
 
+def revised(kind: str) -> None:
+    """Note that what web processes remember of the kind has changed."""
+    FeedState.objects.bulk_create(
+        [FeedState(kind=kind)], update_conflicts=True, unique_fields=["kind"], update_fields=["revision"]
+    )
+
+
 def pulse(process: str, *, at: datetime) -> None:
     """Note a sign of life."""
     if not Pulse.objects.filter(process=process).update(at=at):

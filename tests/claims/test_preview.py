@@ -9,6 +9,7 @@ from django.http import Http404
 from django.utils import timezone
 
 from claims.orders import OrderSpec
+from claims.pools import standing_of
 from claims.preview import Preview, largest_orders, preview
 from gpu.fit import CheckName, Reason
 from gpu.resources import Condition, ConditionStatus, GPUClass, GPUClassStatus
@@ -182,7 +183,9 @@ def test_the_largest_order_of_every_offer(mirrored: Mirrored) -> None:
         a_quota({"gpu.cozystack.io/h100": "1"}),
     )
 
-    largest = largest_orders("tenant-acme", list(ClassRecord.objects.offered()))
+    largest = largest_orders(
+        "tenant-acme", list(ClassRecord.objects.offered()), standing_of("tenant-acme").budgets
+    )
 
     assert largest == {"h100": 1, "l40s": 3, "unknown": 0}
 
