@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -11,9 +12,32 @@ from kube import config
 from kube.aio import AsyncGateway
 from tests.controller.cluster import Cluster
 from tests.controller.processes import RunningController, start_controller
-from tests.kube.servers import RunningServer
+from tests.controller.wiping import wipe
+from tests.kube.servers import RunningServer, start_dev_server, start_real_server
 
 Start = Callable[..., RunningController]
+
+
+@pytest.fixture(scope="session")
+def wiped_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """One real server for the tests that leave its processes alone: it is emptied for each."""
+    server = start_real_server(tmp_path_factory.mktemp("wiped-server"))
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def own_server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunningServer]:
+    """An empty API server of the kind that --cluster says. A test that names this fixture itself may stop and kill it."""
+    is_real = request.config.getoption("--cluster") == "real"
+    if is_real and "own_server" not in inspect.signature(request.function).parameters:
+        server: RunningServer = request.getfixturevalue("wiped_server")
+        wipe(server)
+        yield server
+        return
+    server = (start_real_server if is_real else start_dev_server)(tmp_path / "server")
+    yield server
+    server.kill()
 
 
 @pytest.fixture
