@@ -132,15 +132,15 @@ async def fill(server: Server, plan: Plan) -> None:
 
 
 async def start_and_publish(
-    server: Server, folder: Path, plan: Plan, *, kubeconfig: Server | None = None
+    server: Server, folder: Path, plan: Plan, *, way: Server | None = None
 ) -> RunningController:
     """Start a controller and wait until it has written down every node: work of its first start, not of orders.
 
-    ``kubeconfig``: its own way to the server, where that is not the usual one.
+    ``way``: how it reaches the server, where that is not the usual one.
     """
     controller = await asyncio.to_thread(
         start_controller,
-        kubeconfig or server,
+        way or server,
         folder,
         f"--reservation-seconds={RESERVATION_SECONDS}",
     )

@@ -1,0 +1,278 @@
+"""The checker sees what it is there for: each kind of wrong, planted into what the API server tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench.oversell.agreement import differences
+from bench.oversell.checker import Checker, Order
+from bench.oversell.feed import Told
+from bench.oversell.findings import Wrong
+from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NAMESPACES, NODES, RESOURCE_QUOTAS, AnyKind
+
+GPU = "example.org/gpu"
+ACME, CHILD = "tenant-acme", "tenant-acme-lab"
+
+
+class Stage:
+    """A checker, and a clock that only the test moves."""
+
+    def __init__(self) -> None:
+        self.checker = Checker(sight_seconds=1)
+        self.now = 100.0
+
+    def tell(self, kind: AnyKind, body: dict[str, Any], *, type_: str = "MODIFIED") -> None:
+        self.checker.take(Told(kind, self.now, type_, body))
+
+    def node(self, name: str = "n1", units: int = 4, **spec: Any) -> None:
+        status = {
+            "allocatable": {GPU: str(units)},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        }
+        labels = {"kubevirt.io/schedulable": "true"}
+        self.tell(NODES, {"metadata": {"name": name, "labels": labels}, "spec": spec, "status": status})
+
+    def offer(self, name: str = "gpu", *, free: int | None = None, most: int | None = None) -> None:
+        spec = {"mode": "passthrough", "source": {"devicePlugin": {"resourceName": GPU}}}
+        status = {} if free is None else {"free": free, "maxFreePerNode": most}
+        self.tell(GPU_CLASSES, {"metadata": {"name": name}, "spec": spec, "status": status})
+
+    def claim(
+        self,
+        name: str,
+        count: int = 1,
+        *,
+        node: str | None = "n1",
+        namespace: str = ACME,
+        uid: str = "",
+        type_: str = "MODIFIED",
+    ) -> None:
+        self.tell(GPU_CLAIMS, claim_of(name, count, node=node, namespace=namespace, uid=uid), type_=type_)
+
+    def ask(self, name: str, count: int = 1, **options: Any) -> Order:
+        order = Order((ACME, name), "gpu", count, **options)
+        self.checker.asked(order, at=self.now)
+        return order
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+        self.checker.refusals.close(at=self.now)
+
+    @property
+    def found(self) -> dict[Wrong, int]:
+        return dict(self.checker.findings.counts)
+
+
+def claim_of(
+    name: str, count: int = 1, *, node: str | None = "n1", namespace: str = ACME, uid: str = ""
+) -> dict[str, Any]:
+    return {
+        "metadata": {"namespace": namespace, "name": name, "uid": uid or f"uid-{name}"},
+        "spec": {"className": "gpu", "count": count},
+        "status": {"nodeName": node} if node else {},
+    }
+
+
+def quota_of(namespace: str, hard: dict[str, str], used: dict[str, str] | None = None) -> dict[str, Any]:
+    return {
+        "metadata": {"namespace": namespace, "name": "gpus"},
+        "spec": {"hard": hard},
+        "status": {"used": used or {}},
+    }
+
+
+@pytest.fixture
+def stage() -> Stage:
+    """One node with four units, one offer, a tenant with a child, and time for all of it to be known."""
+    stage = Stage()
+    for name, lineage in ((ACME, [ACME]), (CHILD, [ACME, CHILD])):
+        labels = {f"tenant.cozystack.io/{above}": "" for above in lineage}
+        stage.tell(NAMESPACES, {"metadata": {"name": name, "labels": labels}})
+    stage.node()
+    stage.offer()
+    stage.wait(10)
+    return stage
+
+
+def test_a_node_that_is_exactly_full_is_not_oversold(stage: Stage) -> None:
+    stage.claim("a", 3)
+    stage.claim("b", 1)
+
+    assert stage.found == {}
+
+
+def test_one_unit_more_than_the_node_has_is_oversold(stage: Stage) -> None:
+    stage.claim("a", 3)
+    stage.claim("b", 2)
+
+    assert stage.found == {Wrong.OVERSOLD: 1}
+
+
+def test_devices_that_vanish_under_a_hold_are_not_oversold(stage: Stage) -> None:
+    stage.claim("a", 4)
+    stage.node(units=1)
+
+    assert stage.found == {}
+
+
+def test_devices_that_vanished_a_moment_ago_may_still_have_been_sold_and_later_not(stage: Stage) -> None:
+    stage.node(units=1)
+    stage.now += 0.5
+    stage.claim("a", 2)
+    assert stage.found == {}
+
+    stage.now += 1
+    stage.claim("b", 1)
+    assert stage.found == {Wrong.OVERSOLD: 1}
+
+
+def test_a_budget_is_counted_over_the_tree_without_what_is_carved_out(stage: Stage) -> None:
+    stage.tell(RESOURCE_QUOTAS, quota_of(ACME, {"limits.gpu.cozystack.io/total": "3"}))
+    stage.tell(RESOURCE_QUOTAS, quota_of(CHILD, {"gpu.cozystack.io/total": "1"}))
+    stage.wait(10)
+
+    stage.claim("a", 2, node=None)
+    stage.claim("b", 1, node=None, namespace=CHILD)
+    assert stage.found == {}
+    stage.claim("c", 1, node=None)
+    assert stage.found == {Wrong.OVERRUN: 1}
+
+
+def test_a_budget_lowered_below_its_use_is_no_overrun_until_somebody_orders(stage: Stage) -> None:
+    stage.claim("a", 2)
+    stage.tell(RESOURCE_QUOTAS, quota_of(ACME, {"gpu.cozystack.io/gpu": "1"}))
+    stage.wait(10)
+    assert stage.found == {}
+
+    stage.claim("b", 1, node=None)
+    assert stage.found == {Wrong.OVERRUN: 1}
+
+
+def test_a_claim_that_goes_unasked_is_lost(stage: Stage) -> None:
+    order = stage.ask("a")
+    stage.checker.created(order, "uid-a", at=stage.now)
+    stage.claim("a")
+
+    stage.claim("a", type_="DELETED")
+
+    assert stage.found == {Wrong.LOST: 1}
+
+
+def test_a_claim_that_is_missing_from_a_list_is_lost_and_one_that_was_given_back_is_not(stage: Stage) -> None:
+    for name in ("a", "b"):
+        stage.checker.created(stage.ask(name), f"uid-{name}", at=stage.now)
+        stage.claim(name)
+    stage.checker.leaves((ACME, "b"))
+
+    stage.checker.take(Told(GPU_CLAIMS, stage.now, listed=[]))
+
+    assert stage.found == {Wrong.LOST: 1}
+
+
+def test_a_list_is_judged_as_a_whole(stage: Stage) -> None:
+    stage.claim("a", 4)
+
+    stage.checker.take(Told(GPU_CLAIMS, stage.now, listed=[claim_of("b", 4)]))
+
+    assert stage.found == {}
+
+
+def test_an_order_that_is_there_twice_is_a_duplicate(stage: Stage) -> None:
+    order = stage.ask("a")
+    stage.checker.created(order, "one", at=stage.now)
+    stage.checker.created(order, "two", at=stage.now)
+
+    assert stage.found == {Wrong.DUPLICATE: 1}
+
+
+def test_a_claim_that_leaves_a_good_node_is_a_duplicate_and_one_that_leaves_a_cordoned_one_is_not(
+    stage: Stage,
+) -> None:
+    stage.node("n2")
+    stage.wait(10)
+    stage.claim("a")
+    stage.claim("a", node="n2")
+    assert stage.found == {Wrong.DUPLICATE: 1}
+
+    stage.node("n2", unschedulable=True)
+    stage.claim("a", node="n1")
+    assert stage.found == {Wrong.DUPLICATE: 1}
+
+
+@pytest.mark.parametrize("is_dry", [False, True])
+def test_a_refusal_of_what_fitted_all_the_time_is_wrong(stage: Stage, is_dry: bool) -> None:
+    order = stage.ask("a", 4, dry_run=is_dry)
+    stage.now += 0.01
+    stage.checker.refused(order, "NoCapacity", at=stage.now)
+    assert stage.found == {}, "what was told late may excuse it"
+
+    stage.wait(1.1)
+
+    assert stage.found == {Wrong.REFUSED: 1}
+
+
+def test_a_refusal_is_right_when_it_fitted_only_most_of_the_time(stage: Stage) -> None:
+    order = stage.ask("a", 4)
+    stage.claim("b", 1)
+    stage.claim("b", 1, type_="DELETED")
+    stage.checker.refused(order, "NoCapacity", at=stage.now)
+
+    stage.wait(1.1)
+
+    assert stage.found == {}
+
+
+def test_a_refusal_is_right_while_another_order_may_have_been_admitted(stage: Stage) -> None:
+    other = stage.ask("b", 1)
+    order = stage.ask("a", 4)
+    stage.checker.refused(order, "NoCapacity", at=stage.now)
+    stage.checker.refused(other, "NoCapacity", at=stage.now)
+
+    stage.wait(1.1)
+
+    assert stage.found == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda stage: stage.node(units=8),
+        lambda stage: stage.tell(RESOURCE_QUOTAS, quota_of(ACME, {"gpu.cozystack.io/total": "9"})),
+        lambda stage: stage.claim("c", type_="DELETED"),
+    ],
+)
+def test_a_refusal_is_right_when_room_came_up_too_late_to_be_known(stage: Stage, change: Any) -> None:
+    stage.claim("c", 1)
+    stage.wait(10)
+    change(stage)
+
+    order = stage.ask("a", 4)
+    stage.checker.refused(order, "NoCapacity", at=stage.now)
+    stage.wait(1.1)
+
+    assert stage.found == {}
+
+
+def test_what_rests_and_does_not_agree_is_told(stage: Stage) -> None:
+    stage.tell(
+        RESOURCE_QUOTAS,
+        quota_of(ACME, {"gpu.cozystack.io/total": "4"}, {"gpu.cozystack.io/total": "3"}),
+    )
+    stage.checker.created(stage.ask("gone"), "uid", at=stage.now)
+    stage.claim("left")
+    stage.checker.leaves((ACME, "left"))
+    stage.offer(free=4, most=4)
+    assert [wrong for wrong, _ in differences(stage.checker)] == [
+        Wrong.LOST,
+        Wrong.LEAKED,
+        Wrong.LEAKED,
+        Wrong.LEAKED,
+    ]
+
+    stage.claim("left", node=None)
+    assert "uid-left" not in str(list(differences(stage.checker)))
+    assert (Wrong.LOST, f"{(ACME, 'left')} waits for 1 of gpu, and they are there") in list(
+        differences(stage.checker)
+    )

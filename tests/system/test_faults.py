@@ -1,0 +1,164 @@
+"""Whatever happens between the controller and its API server under load: the checker stays at zero, and all agree soon after.
+
+A few rounds by default; FAULT_ROUNDS=50 for as many as `make soak` runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from bench.oversell.agreement import settle
+from bench.oversell.arena import Arena, Settings, arena, fill, start_and_publish
+from bench.oversell.plan import Plan
+from kube import config
+from kube.errors import KubeError
+from kube.kinds import NAMESPACES
+from tests.kube.servers import RunningServer
+from tests.system.proxy import FaultProxy, Faults, fault_proxy
+
+ROUNDS = int(os.environ.get("FAULT_ROUNDS", "2"))
+STALL_SECONDS = float(os.environ.get("STALL_SECONDS", "3"))
+CONVERGED_SECONDS = 10.0
+AT_LEAST = 50
+_SETTINGS = Settings(
+    rate=15,
+    life_seconds=5,
+    race_seconds=4,
+    sight_seconds=STALL_SECONDS + 15,
+    plan=Plan(nodes=100, tenants=100),
+)
+
+
+@dataclass
+class Stage:
+    """A loaded cluster whose controller reaches its server through the proxy."""
+
+    server: RunningServer
+    running: Arena
+    proxy: FaultProxy
+    took: list[float] = field(default_factory=list)
+
+    async def round(self, fault: Callable[[Stage], Awaitable[None]]) -> None:
+        """Load, fault, heal; then all must agree within ten seconds."""
+        clients = self.running.clients
+        clients.open()
+        await asyncio.sleep(0.3)
+        await fault(self)
+        self.proxy.heal()
+        await clients.close()
+        await self.running.unrest.end()
+        took = await settle(self.running.checker, seconds=CONVERGED_SECONDS)
+        assert took is not None, self.words
+        self.took.append(took)
+
+    @property
+    def words(self) -> str:
+        checker = self.running.checker
+        return "\n".join([str(checker.findings), *checker.findings.words, str(dict(self.proxy.counts))])
+
+    async def until_served(self) -> None:
+        """Wait until the API server answers again."""
+        async with asyncio.timeout(60):
+            while True:
+                try:
+                    await self.running.gateway.get(NAMESPACES, "default")
+                except KubeError:
+                    await asyncio.sleep(0.05)
+                else:
+                    return
+
+
+@asynccontextmanager
+async def staged(server: RunningServer, folder: Path) -> AsyncIterator[Stage]:
+    plan = _SETTINGS.plan
+    await fill(server, plan)
+    async with fault_proxy(config.load(server.kubeconfig), folder / "proxy") as proxy:
+        with ExitStack() as stack:
+            controller = await start_and_publish(server, folder / "controller", plan, way=proxy)
+            stack.callback(controller.kill)
+            async with arena(server, _SETTINGS) as running:
+                running.checker.refusals.tolerates_unknown = True
+                yield Stage(server, running, proxy)
+
+
+def through_the_proxy(name: str, faults: Faults) -> Callable[[Stage], Awaitable[None]]:
+    """Do it until it was done to enough requests."""
+
+    async def fault(stage: Stage) -> None:
+        wanted = stage.proxy.counts[name] + -(-AT_LEAST // ROUNDS)
+        stage.proxy.faults = faults
+        async with asyncio.timeout(120):
+            while stage.proxy.counts[name] < wanted:
+                await asyncio.sleep(0.05)
+
+    return fault
+
+
+async def expired(stage: Stage) -> None:
+    stage.proxy.expire_watches()
+    await asyncio.sleep(1.0)
+
+
+async def stalled(stage: Stage) -> None:
+    stage.proxy.stall()
+    await asyncio.sleep(STALL_SECONDS)
+
+
+async def killed_server(stage: Stage) -> None:
+    if stage.server.is_real:
+        os.kill(stage.server.pid_of("kube-apiserver"), signal.SIGKILL)
+    else:
+        stage.server.kill()
+        await asyncio.to_thread(stage.server.start)
+    stage.proxy.counts["killed servers"] += 1
+    await stage.until_served()
+
+
+async def killed_etcd(stage: Stage) -> None:
+    if not stage.server.is_real:
+        pytest.skip("the dev server has no etcd; run with --cluster real")
+    os.kill(stage.server.pid_of("etcd"), signal.SIGKILL)
+    stage.proxy.counts["killed etcds"] += 1
+    await stage.until_served()
+
+
+FAULTS = {
+    "conflicts": through_the_proxy("conflicts", Faults(conflicts=0.3)),
+    "throttled": through_the_proxy("throttled", Faults(throttled=0.3)),
+    "lost answers": through_the_proxy("lost answers", Faults(lost_answers=0.1)),
+    "odd bodies": through_the_proxy("odd bodies", Faults(odd_bodies=0.2)),
+    "doubled events": through_the_proxy("doubled events", Faults(are_events_doubled=True)),
+    "expired watches": expired,
+    "stalled watches": stalled,
+    "killed servers": killed_server,
+    "killed etcds": killed_etcd,
+    "all at once": through_the_proxy(
+        "lost answers",
+        Faults(conflicts=0.2, throttled=0.1, lost_answers=0.1, odd_bodies=0.1, are_events_doubled=True),
+    ),
+}
+
+
+@pytest.mark.timeout(300 + 60 * ROUNDS)
+@pytest.mark.parametrize("name", FAULTS)
+async def test_nothing_is_sold_twice_or_lost_and_all_agree_soon_after(
+    own_server: RunningServer, tmp_path: Path, name: str
+) -> None:
+    async with staged(own_server, tmp_path) as stage:
+        for _ in range(ROUNDS):
+            await stage.round(FAULTS[name])
+
+        print(
+            f"{name}: {ROUNDS} rounds, {dict(stage.proxy.counts)}, {stage.running.tenants.orders} orders, "
+            f"{stage.running.checker.bound} binds; agreed after {max(stage.took):.1f} s at most"
+        )
+        assert not stage.running.checker.findings.total, stage.words
+        assert stage.running.checker.bound > 0
