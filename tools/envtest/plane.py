@@ -63,6 +63,7 @@ class Plane:
         """Give etcd, the API server and the companions, in the order in which they start."""
         etcd_port, peer_port, *ports = free_ports(2 + len(self.companions))
         endpoint = f"http://{HOST}:{etcd_port}"
+        (self.folder / "etcd-endpoint").write_text(endpoint)
         make: dict[str, Callable[[int], Child]] = {
             "kube-controller-manager": self._controller_manager,
             "kube-scheduler": self._scheduler,
