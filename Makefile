@@ -16,6 +16,9 @@ DATA ?= .run
 FRESH ?=
 T ?=
 BROWSER ?= auto
+ORDERS ?= 100000
+RATE ?= 50
+ROUNDS ?= 50
 B ?= ledger placement gateway order_to_bound pages
 UV_VERSION := 0.13.9
 COMPILE = .cache/uv/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11
@@ -23,7 +26,7 @@ COMPILE = .cache/uv/bin/uv pip compile --quiet --generate-hashes --no-emit-index
 # What speaks to the database runs a second time on PostgreSQL.
 DATABASE_SUITES := tests/portal tests/catalog tests/claims
 # What holds on the dev server and on a real one.
-CLUSTER_SUITES := tests/kube/test_contract*.py tests/cluster tests/controller
+CLUSTER_SUITES := tests/kube/test_contract*.py tests/cluster tests/controller tests/system
 STYLES := $(shell find templates static -path static/build -prune -o -type f -print 2>/dev/null)
 
 ##@ Use
@@ -66,6 +69,16 @@ bench: $(VENV)/.dev ## Measure what the docs promise, beside a floor. B=ledger f
 		echo "== $$name"; $(PY) -m bench.$$name >bench/results/$$name.txt; cat bench/results/$$name.txt; \
 	done
 
+soak: $(VENV)/.dev ## Load a real API server for long, then fault it often; figures go to bench/results. ORDERS=100000 RATE=50 ROUNDS=50
+	@$(PY) -m tools.envtest.build
+	@mkdir -p bench/results
+	@$(PY) -m bench.oversell --cluster real --orders $(ORDERS) --rate $(RATE) >bench/results/oversell.txt; \
+		ended=$$?; cat bench/results/oversell.txt; exit $$ended
+	@FAULT_ROUNDS=$(ROUNDS) STALL_SECONDS=60 $(PY) -m pytest --cluster real tests/system/test_faults.py -s
+
+mutants: $(VENV)/.dev ## Run the suite against seeded bugs; it has to catch every one
+	@$(PY) -m tests.system.mutants
+
 screenshots: $(VENV)/.dev static/build ## Picture every page (light, dark, phone) into screenshots/
 	BROWSER=required $(PY) -m tests.journeys.screenshots screenshots
 
@@ -99,4 +112,4 @@ static/build: tools/build_css.py $(STYLES) | $(VENV)/.base
 	$(PYTHON) -m venv .cache/uv
 	.cache/uv/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
-.PHONY: bench check clean help install-cluster lock run screenshots setup test test-cluster
+.PHONY: bench check clean help install-cluster lock mutants run screenshots setup soak test test-cluster

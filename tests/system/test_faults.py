@@ -153,11 +153,13 @@ async def test_nothing_is_sold_twice_or_lost_and_all_agree_soon_after(
     own_server: RunningServer, tmp_path: Path, name: str
 ) -> None:
     async with staged(own_server, tmp_path) as stage:
-        for _ in range(ROUNDS):
+        for number in range(ROUNDS):
             await stage.round(FAULTS[name])
+            if number and stage.proxy.counts[name] >= AT_LEAST:
+                break  # many were hit at once
 
         print(
-            f"{name}: {ROUNDS} rounds, {dict(stage.proxy.counts)}, {stage.running.tenants.orders} orders, "
+            f"{name}: {len(stage.took)} rounds, {dict(stage.proxy.counts)}, {stage.running.tenants.orders} orders, "
             f"{stage.running.checker.bound} binds; agreed after {max(stage.took):.1f} s at most"
         )
         assert not stage.running.checker.findings.total, stage.words
