@@ -35,6 +35,7 @@ class Binder:
         outages: Outages,
         *,
         now: Callable[[], datetime],
+        clock: Callable[[], float],
         look_at: Callable[[Key], None],
     ) -> None:
         self.line = Line()
@@ -42,6 +43,7 @@ class Binder:
         self._world = world
         self._outages = outages
         self._now = now
+        self._clock = clock
         self._look_at = look_at
         self._refusals: dict[Key, RefusedNode] = {}  # seen and not written down yet
 
@@ -147,8 +149,8 @@ class Binder:
         if any(member.spec.class_name not in self._world.classes for member in members):
             return None  # nowhere else would it be known what to hold
         if node_name not in self._world.nodes:
-            self._outages.missed(node_name, now=now)
-        if self._outages.is_over(node_name, now=now):
+            self._outages.missed(node_name, now=self._clock())
+        if self._outages.is_over(node_name, now=self._clock()):
             return Situation(ledger.plan_move(*key, now=now), waits_for=BoundReason.NODE_GONE)
         if any(_is_refused_by(node_name, member, now) for member in members):
             return Situation(ledger.plan_move(*key, now=now), waits_for=BoundReason.NODE_REFUSED)

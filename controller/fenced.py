@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
@@ -14,28 +15,35 @@ from kube.kinds import Kind
 
 T = TypeVar("T", bound=Struct)
 
+CONNECTIONS: Final = 32
+WRITES_AT_ONCE: Final = 24
+
 
 class FencedGateway:
     """Reads freely; raises LeaseLost instead of writing once the lease is not ours.
 
     A patch here always names the resourceVersion it was computed from: the API server answers Conflict when the object has
-    changed since.
+    changed since. No more writes are under way at once than there are connections, with some left for the lease, so that a write
+    never waits between the check and its sending.
     """
 
     def __init__(self, gateway: AsyncGateway, leadership: Leadership) -> None:
         self._gateway = gateway
         self._leadership = leadership
+        self._turns = asyncio.Semaphore(WRITES_AT_ONCE)
 
     async def get(self, kind: Kind[T], name: str, *, namespace: str | None = None) -> Read[T]:
         return await self._gateway.get(kind, name, namespace=namespace)
 
     async def create(self, kind: Kind[T], body: Mapping[str, Any] | Struct) -> Read[T]:
-        self._leadership.require()
-        return await self._gateway.create(kind, body)
+        async with self._turns:
+            self._leadership.require()
+            return await self._gateway.create(kind, body)
 
     async def replace(self, kind: Kind[T], body: Mapping[str, Any] | Struct) -> Read[T]:
-        self._leadership.require()
-        return await self._gateway.replace(kind, body)
+        async with self._turns:
+            self._leadership.require()
+            return await self._gateway.replace(kind, body)
 
     async def patch(
         self,
@@ -48,12 +56,14 @@ class FencedGateway:
         subresource: str | None = None,
     ) -> Read[T]:
         """Send a merge patch; members that are None are removed."""
-        self._leadership.require()
         metadata = {**change.get("metadata", {}), "resourceVersion": resource_version}
-        return await self._gateway.patch(
-            kind, name, {**change, "metadata": metadata}, namespace=namespace, subresource=subresource
-        )
+        async with self._turns:
+            self._leadership.require()
+            return await self._gateway.patch(
+                kind, name, {**change, "metadata": metadata}, namespace=namespace, subresource=subresource
+            )
 
     async def delete(self, kind: Kind[T], name: str, *, uid: str) -> None:
-        self._leadership.require()
-        await self._gateway.delete(kind, name, uid=uid)
+        async with self._turns:
+            self._leadership.require()
+            await self._gateway.delete(kind, name, uid=uid)

@@ -23,6 +23,7 @@ from kube.kinds import LEASES, NAMESPACES
 
 log = structlog.get_logger(__name__)
 
+_UPTIME_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # Linux has the former
 LEASE_NAME: Final = "gpu-portal-controller"
 
 
@@ -37,6 +38,11 @@ class LeaseTimes:
     duration_seconds: int = 15
     renew_deadline_seconds: float = 10.0
     retry_seconds: float = 2.0
+
+
+def uptime() -> float:
+    """Count seconds whatever happens to the time of day, and also while the machine sleeps: others may lead by then."""
+    return time.clock_gettime(_UPTIME_CLOCK)
 
 
 def utc_now() -> datetime:
@@ -58,7 +64,7 @@ class Leadership:
         namespace: str,
         identity: str,
         times: LeaseTimes,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = uptime,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self.identity = identity

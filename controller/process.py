@@ -6,10 +6,12 @@ import asyncio
 import signal
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from datetime import datetime
 
 import structlog
 
 from controller.admission import AdmissionDesk
+from controller.fenced import CONNECTIONS
 from controller.health import metrics_app
 from controller.leader import Leadership, utc_now
 from controller.options import Options
@@ -37,14 +39,25 @@ async def run_until_stopped(options: Options) -> None:
     await run(options, stop=stop, announce=announce_on_stdout)
 
 
-async def run(options: Options, *, stop: asyncio.Event, announce: Callable[[str], None]) -> None:
-    """Run the controller until ``stop`` is set. Raises what ends it otherwise."""
+async def run(
+    options: Options,
+    *,
+    stop: asyncio.Event,
+    announce: Callable[[str], None],
+    now: Callable[[], datetime] = utc_now,
+) -> None:
+    """Run the controller until ``stop`` is set. Raises what ends it otherwise.
+
+    ``now`` is for what is written down, and for certificates; nothing here is decided by it.
+    """
     service = ServiceAddress(namespace=options.lease_namespace, name=options.webhook_service)
     names = (options.webhook_host, *service.host_names)
-    tls = WebhookTls(given(options.tls) if options.tls else made_here(options.state, names, now=utc_now))
+    tls = WebhookTls(given(options.tls) if options.tls else made_here(options.state, names, now=now))
     async with AsyncExitStack() as stack:
-        gateway = await stack.enter_async_context(AsyncGateway.connect(kube_config.load(options.kubeconfig)))
-        controller = Controller(options, gateway, announce=announce)
+        gateway = await stack.enter_async_context(
+            AsyncGateway.connect(kube_config.load(options.kubeconfig), pool_size=CONNECTIONS)
+        )
+        controller = Controller(options, gateway, announce=announce, now=now)
         app = webhook_app(
             controller.desk, missing=controller.missing, is_leading=lambda: controller.is_leading
         )
@@ -72,17 +85,26 @@ async def run(options: Options, *, stop: asyncio.Event, announce: Callable[[str]
 class Controller:
     """Follows until it leads, leads until it loses the lease, and so on."""
 
-    def __init__(self, options: Options, gateway: AsyncGateway, *, announce: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        options: Options,
+        gateway: AsyncGateway,
+        *,
+        announce: Callable[[str], None],
+        now: Callable[[], datetime],
+    ) -> None:
         self.desk = AdmissionDesk()
         self._options = options
         self._gateway = gateway
         self._announce = announce
+        self._now = now
         self._term: Term | None = None
         self._leadership = Leadership(
             gateway,
             namespace=options.lease_namespace,
             identity=options.identity,
             times=options.lease,
+            now=now,
         )
 
     @property
@@ -116,6 +138,7 @@ class Controller:
             self._options,
             is_successor=is_successor,
             webhook=None if self._options.install_webhook == "none" else address,
+            now=self._now,
             on_ready=lambda: self._announce(f"ready {address.base_url}"),
         )
         self._term = self.desk.judge = term

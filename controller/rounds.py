@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from controller.binder import Binder
@@ -25,7 +25,7 @@ from kube.kinds import GPU_CLASSES, GPU_NODES, NAMESPACES, NODES, PODS, RESOURCE
 from kube.watching import Event, EventType
 
 QUOTA_INTERVAL_SECONDS: Final = 0.25
-SLOW_INTERVAL: Final = timedelta(seconds=5)
+SLOW_SECONDS: Final = 5.0
 
 
 class Rounds:
@@ -39,15 +39,17 @@ class Rounds:
         *,
         tasks: asyncio.TaskGroup,
         now: Callable[[], datetime],
+        clock: Callable[[], float],
     ) -> None:
         self._world = world
         self._now = now
+        self._clock = clock
         self._outages = Outages(grace_seconds=timings.node_grace_seconds)
         self._refusals = RefusalMemory(seconds=timings.refusal_seconds)
         self._found: list[Pod] = []  # pods that had been refused before the world was complete
-        self._slowly_looked_at = now()
+        self._slowly_looked_at = clock()
         writes = Writes(gateway, world)
-        self._binder = Binder(writes, world, self._outages, now=now, look_at=self._look_at_claim)
+        self._binder = Binder(writes, world, self._outages, now=now, clock=clock, look_at=self._look_at_claim)
         self._claims: Lanes[Key] = Lanes("claims", self._binder.look, tasks=tasks)
         self._classes: Lanes[str] = Lanes(
             "classes",
@@ -107,13 +109,13 @@ class Rounds:
 
     def look_at_the_clock(self) -> None:
         """Look at what the passing of time may have changed. Called every second or so."""
-        now = self._now()
+        now = self._clock()
         for name in self._outages.newly_over(now=now):
             keys = self._world.ledger.claims_on(name)
             if not keys and name not in self._world.nodes:
                 self._outages.forget(name)
             self._push_claims(keys)
-        if now - self._slowly_looked_at >= SLOW_INTERVAL:
+        if now - self._slowly_looked_at >= SLOW_SECONDS:
             self._slowly_looked_at = now
             for key in self._binder.line.waiting():  # a refusal may have run out
                 self._claims.push(key)
@@ -154,9 +156,9 @@ class Rounds:
 
     def _saw_node(self, event: Event[Any]) -> None:
         if event.type is EventType.DELETED:
-            self._outages.missed(event.name, now=self._now())
+            self._outages.missed(event.name, now=self._clock())
         elif event.object is not None:
-            self._outages.saw(event.object, now=self._now())
+            self._outages.saw(event.object, now=self._clock())
 
     def _saw_pod(self, event: Event[Any]) -> None:
         pod: Pod | None = event.object

@@ -16,7 +16,7 @@ from typing import Any, Final
 import structlog
 
 from controller.fenced import FencedGateway
-from controller.leader import Leadership, LeaseLost, utc_now
+from controller.leader import Leadership, LeaseLost
 from controller.metrics import RESERVATIONS_EXPIRED, SYNCED
 from controller.options import Options
 from controller.rounds import Rounds
@@ -37,11 +37,6 @@ WEBHOOK_CHECK_SECONDS: Final = 30.0
 WEBHOOK_RETRY_SECONDS: Final = 1.0
 
 
-def whole_seconds() -> datetime:
-    """Give the time as Kubernetes writes it: without fractions."""
-    return utc_now().replace(microsecond=0)
-
-
 class Term:
     """Judges orders (see :class:`controller.admission.Judge`) and keeps statuses true while the lease is held."""
 
@@ -55,7 +50,7 @@ class Term:
         webhook: WebhookAddress | None,
         on_ready: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], datetime] = whole_seconds,
+        now: Callable[[], datetime],
     ) -> None:
         self._gateway = gateway
         self._fenced = FencedGateway(gateway, leadership)
@@ -64,7 +59,7 @@ class Term:
         self._webhook = webhook
         self._on_ready = on_ready
         self._clock = clock
-        self._now = now
+        self._now = lambda: now().replace(microsecond=0)  # as Kubernetes writes times
         # Orders that the leader before us admitted may still be on their way to storage.
         self._quiet_until = clock() + (options.timings.webhook_seconds if is_successor else 0)
         self._ledger = Ledger(require_schedulable_label=options.require_schedulable_label)
@@ -84,7 +79,9 @@ class Term:
         """Work until cancelled."""
         try:
             async with asyncio.TaskGroup() as tasks:
-                self._rounds = Rounds(self._fenced, self._world, self._timings, tasks=tasks, now=self._now)
+                self._rounds = Rounds(
+                    self._fenced, self._world, self._timings, tasks=tasks, now=self._now, clock=self._clock
+                )
                 for kind in WATCHED:
                     tasks.create_task(self._world.follow(self._gateway, kind))
                 tasks.create_task(self._watch_the_clock())
