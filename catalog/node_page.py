@@ -8,6 +8,7 @@ from typing import Any, Final
 from catalog.node_rows import cell_row, node_state, serves, taints_of
 from gpu.quantities import format_memory
 from gpu.resources import Device
+from portal.freshness import freshness
 from portal.models import ClaimRecord, GPUNodeRecord, NodeRecord, NodeStock
 from portal.pills import Pill
 
@@ -30,6 +31,7 @@ def node_page(record: NodeRecord) -> dict[str, Any]:
     gpu_node = GPUNodeRecord.objects.filter(name=record.name).first()
     claims = ClaimRecord.objects.on_node(record.name).in_order()
     node = record.object
+    is_known = not freshness().is_stale
     return {
         "record": record,
         "state": node_state(record),
@@ -39,7 +41,10 @@ def node_page(record: NodeRecord) -> dict[str, Any]:
         "taints": taints_of(record),
         "labels": sorted(record.labels.items()),
         "memory": format_memory(node.status.allocatable.get("memory", "?")),
-        "cells": [cell_row(cell, serves=serves(record)) for cell in NodeStock.objects.on_node(record.name)],
+        "cells": [
+            cell_row(cell, serves=serves(record), is_known=is_known)
+            for cell in NodeStock.objects.on_node(record.name)
+        ],
         "devices": [_device(device) for device in gpu_node.object.status.devices] if gpu_node else [],
         "adds_up": gpu_node.is_consistent if gpu_node else None,
         "claims": claims[:CLAIMS_SHOWN],

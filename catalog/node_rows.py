@@ -6,25 +6,38 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import Q
+from django.db.models import Case, F, IntegerField, OuterRef, Q, Subquery, Sum, When
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from catalog.unit_bar import Part, UnitBar, draw
+from portal.freshness import freshness
 from portal.listing import Column
 from portal.models import NodeRecord, NodeStock
 from portal.pills import Pill
 from portal.querysets import NodeQuerySet
 
+
+def _sum_of(amount: str | Combinable) -> Coalesce:
+    """Add up one number over all resources of a node."""
+    cells = NodeStock.objects.filter(node=OuterRef("name")).order_by().values("node")
+    return Coalesce(
+        Subquery(cells.annotate(total=Sum(amount)).values("total")), 0, output_field=IntegerField()
+    )
+
+
+_IS_OPEN: Final = When(ready=True, cordoned=False, deleting_since=None, then=_sum_of("free"))
 NODE_COLUMNS: Final = (
     Column("Node", "name"),
     Column("State", "ready"),
     Column("Resource"),
-    Column("Units", css="num"),
-    Column("In use", css="num"),
-    Column("Held", css="num"),
-    Column("Foreign", css="num"),
-    Column("Free", css="num"),
-    Column("Taints"),
+    Column("Units", "units", "num", by=_sum_of("capacity")),
+    Column("In use", "in_use", "num", by=_sum_of("in_use")),
+    Column("Held", "held", "num", by=_sum_of(F("held") - F("in_use"))),
+    Column("Foreign", "foreign", "num", by=_sum_of("foreign")),
+    Column("Free", "free", "num", by=Case(_IS_OPEN, default=0, output_field=IntegerField())),
+    Column("Taints", "taints"),
 )
 _READY: Final = Pill("Ready", "check", "ok")
 _NOT_READY: Final = Pill("Not ready", "x", "out")
@@ -34,19 +47,21 @@ _LEAVING: Final = Pill("Being deleted", "trash-2", "low")
 
 @dataclass(frozen=True)
 class CellRow:
-    """One resource of one node. ``sick``: units that the node has and cannot allocate."""
+    """One resource of one node; None is unknown."""
 
     resource: str
-    capacity: int
-    allocatable: int
-    sick: int
-    in_use: int
-    held: int
-    foreign: int
-    free: int
-    over_committed: int
-    bar: UnitBar
+    capacity: int | None
+    allocatable: int | None
+    in_use: int | None
+    held: int | None
+    foreign: int | None
+    free: int | None
+    bar: UnitBar | None
     note: str
+
+    @property
+    def say(self) -> str:
+        return f"{self.resource}: {'unknown' if self.free is None else self.free} free"
 
 
 @dataclass(frozen=True)
@@ -88,6 +103,7 @@ def node_rows(records: Iterable[NodeRecord]) -> list[NodeRow]:
     records = list(records)
     cells: dict[str, list[NodeStock]] = {}
     names = [record.name for record in records]
+    is_known = not freshness().is_stale
     for cell in NodeStock.objects.filter(node__in=names).order_by("node", "resource"):
         cells.setdefault(cell.node, []).append(cell)
     return [
@@ -95,7 +111,7 @@ def node_rows(records: Iterable[NodeRecord]) -> list[NodeRow]:
             name=record.name,
             state=node_state(record),
             cells=tuple(
-                cell_row(cell, serves=serves(record))
+                cell_row(cell, serves=serves(record), is_known=is_known)
                 for cell in cells.get(record.name, [])
                 if cell.capacity or cell.held
             ),
@@ -116,8 +132,13 @@ def serves(record: NodeRecord) -> bool:
     return record.ready and not record.cordoned and record.deleting_since is None
 
 
-def cell_row(cell: NodeStock, *, serves: bool) -> CellRow:
-    """Count one resource of a node the hoster's way: held is what no VM uses, and a node that is closed has nothing free."""
+def cell_row(cell: NodeStock, *, serves: bool, is_known: bool) -> CellRow:
+    """Count one resource of a node the hoster's way: held is what no VM uses, and a node that is closed has nothing free.
+
+    Without live data nothing is known: numbers of a while ago are not shown as if they were of now.
+    """
+    if not is_known:
+        return CellRow(cell.resource, None, None, None, None, None, None, None, "")
     sick = max(0, cell.capacity - cell.allocatable)
     kept = cell.held - cell.in_use
     free = cell.free if serves else 0
@@ -132,12 +153,10 @@ def cell_row(cell: NodeStock, *, serves: bool) -> CellRow:
         resource=cell.resource,
         capacity=cell.capacity,
         allocatable=cell.allocatable,
-        sick=sick,
         in_use=cell.in_use,
         held=kept,
         foreign=cell.foreign,
         free=free,
-        over_committed=cell.over_committed,
         bar=draw(parts),
         note=_note(cell, sick, closed=cell.free - free),
     )

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from django.db.models import Q
+from django.db.models import Case, F, IntegerField, OuterRef, Q, Subquery, Value, When
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from catalog.cards import facts_of, stock_bar
@@ -18,15 +19,44 @@ from portal.models import ClassRecord, ClassStock
 from portal.pills import Pill
 from portal.querysets import ClassQuerySet
 
+UNKNOWN_LAST: Final = -1
+
+
+def _stock_of(name: str) -> Coalesce:
+    """One number of an offer's stock."""
+    stock = ClassStock.objects.filter(class_name=OuterRef("name")).values(name)[:1]
+    return Coalesce(Subquery(stock), UNKNOWN_LAST, output_field=IntegerField())
+
+
+_BIGGEST: Final = Case(
+    When(max_free_per_node=None, then=Value(UNKNOWN_LAST)),
+    When(max_count__lt=F("max_free_per_node"), then=F("max_count")),
+    default=F("max_free_per_node"),
+    output_field=IntegerField(),
+)
+_FREE: Final = Coalesce("free", UNKNOWN_LAST, output_field=IntegerField())
+
 OFFER_COLUMNS: Final = (
     Column("Offer", "name"),
-    Column("What it is"),
+    Column("What it is", "model"),
     Column("Resource", "resource_name"),
     Column("State"),
-    Column("Units", css="num"),
-    Column("Free", css="num"),
-    Column("Biggest order", css="num"),
+    Column("Units", "units", "num", by=_stock_of("units")),
+    Column("Free", "units_free", "num", by=_FREE),
+    Column("Biggest order", "biggest", "num", by=_BIGGEST),
     Column("", css="end"),
+)
+STOCK_COLUMNS: Final = (
+    Column("Offer", "title"),
+    Column("Stock"),
+    Column("State", "state"),
+    Column("Units", "units", "num"),
+    Column("In use", "in_use", "num"),
+    Column("Held", "held", "num"),
+    Column("Foreign", "foreign", "num"),
+    Column("Out", "out_of_service", "num"),
+    Column("Free", "free", "num"),
+    Column("Biggest order", "biggest", "num"),
 )
 
 
@@ -64,6 +94,12 @@ def offers_like(words: str) -> ClassQuerySet:
     return rows
 
 
+def is_like(record: ClassRecord, words: str) -> bool:
+    """Say the same as :func:`offers_like` of an offer that was fetched already."""
+    text = " ".join((record.name, record.display_name, record.model, record.vendor, record.resource_name))
+    return all(word.lower() in text.lower() for word in words.split()[:5])
+
+
 def offer_rows(records: Iterable[ClassRecord]) -> list[OfferRow]:
     """Make the rows, with one query for all stock."""
     records = list(records)
@@ -73,6 +109,21 @@ def offer_rows(records: Iterable[ClassRecord]) -> list[OfferRow]:
     }
     is_known = not freshness().is_stale
     return [_row(record, stock.get(record.name), is_known) for record in records]
+
+
+def in_order(rows: Iterable[OfferRow], wished: str) -> list[OfferRow]:
+    """Sort the rows as a head of the overview asks; what is unknown is less than nothing."""
+    field = wished.removeprefix("-")
+
+    def key(row: OfferRow) -> tuple[object, ...]:
+        value = getattr(row, field)
+        if isinstance(value, Pill):
+            value = value.word
+        if isinstance(value, str):
+            return (value.lower(), row.name)
+        return (UNKNOWN_LAST if value is None else value, row.name)
+
+    return sorted(rows, key=key, reverse=wished.startswith("-"))
 
 
 def _row(record: ClassRecord, stock: ClassStock | None, is_known: bool) -> OfferRow:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from catalog.exports import offers_file
 from catalog.offer_form import OfferForm, act_on_rows
 from catalog.offer_page import differences, offer_page
 from catalog.offer_rows import OFFER_COLUMNS, offer_rows, offers_like
@@ -23,8 +25,9 @@ from kube.errors import AlreadyExists, Invalid, KubeError
 from portal.access import hoster_required
 from portal.cluster import gateway_for
 from portal.errors import Problem, from_kube_error
+from portal.export import MOST_ROWS
 from portal.http import PortalRequest, is_fragment
-from portal.listing import list_page
+from portal.listing import list_page, sorted_rows
 from portal.models import ClaimRecord, ClassRecord
 
 NAME_TAKEN = "There is an offer of this name already. Choose another."
@@ -33,10 +36,14 @@ HOLDS_SHOWN = 100
 
 @require_safe
 @hoster_required
-def offers(request: PortalRequest) -> HttpResponse:
+def offers(request: PortalRequest) -> HttpResponseBase:
     """List the offers."""
     words = request.GET.get("q", "").strip()[:100]
-    page = list_page(request, offers_like(words), columns=OFFER_COLUMNS, sort="name", unique=("name",))
+    found = offers_like(words)
+    if wanted := request.GET.get("export", ""):
+        rows = sorted_rows(request, found, columns=OFFER_COLUMNS, sort="name", unique=("name",))
+        return offers_file(rows[:MOST_ROWS], wanted)
+    page = list_page(request, found, columns=OFFER_COLUMNS, sort="name", unique=("name",))
     shown = {"page": page, "rows": offer_rows(page.rows), "words": words}
     template = "catalog/offers.html#rows" if is_fragment(request) else "catalog/offers.html"
     return render(request, template, shown)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, NamedTuple
 
+from django.db.models import Case, Count, Exists, F, Max, OuterRef, TextField, Value, When
 from django.urls import reverse
 
 from catalog.resource_words import resource_warning
 from gpu.budgets import TOTAL, subject_of
 from gpu.conditions import ConditionType, Phase, condition_of
 from gpu.resources import ConditionStatus
-from portal.models import ClaimRecord, ClassRecord, GPUNodeRecord, NodeRecord, NodeStock, QuotaRecord
+from portal.models import ClaimRecord, ClassRecord, GPUNodeRecord, NodeRecord, NodeStock
+from portal.tenancy import budget_quotas
 
 SHOWN: Final = 50
 _SERVED: Final = {
@@ -33,22 +35,91 @@ class Problem:
     url: str
 
 
-def problems() -> list[Problem]:
-    """Find them all, in a fixed number of queries."""
-    offers = list(ClassRecord.objects.offered())
-    cells = list(NodeStock.objects.order_by("node", "resource"))
+def problems(offers: Sequence[ClassRecord]) -> list[Problem]:
+    """Find them all, in one query beside the offers."""
+    facts: dict[str, list[_Fact]] = defaultdict(list)
+    for row in _facts():
+        facts[row[0]].append(_Fact(*row))
+    largest = {fact.subject: fact.units for fact in facts[_LARGEST]}
     found = [
-        *_offers(offers, {cell.resource for cell in cells}),
-        *_limits(offers, cells),
-        *_over_committed(cells),
-        *_nodes(),
+        *_offers(offers, largest.keys()),
+        *_limits(offers, largest),
+        *map(_over_committed, facts[_OVER_COMMITTED]),
+        *map(_torn, facts[_TORN]),
+        *map(_gone, facts[_GONE]),
         *_budgets({offer.name for offer in offers}),
-        *_waiting(),
+        *map(_waiting, facts[_WAITING]),
     ]
     return found[:SHOWN]
 
 
-def _offers(offers: list[ClassRecord], advertised: set[str]) -> Iterator[Problem]:
+class _Fact(NamedTuple):
+    """One row of what the tables say. Which units, and of what, depends on ``what``."""
+
+    what: str
+    subject: str
+    resource: str
+    units: int
+    allocatable: int
+    over: int
+
+
+_LARGEST: Final = "largest"
+_OVER_COMMITTED: Final = "over-committed"
+_GONE: Final = "gone"
+_TORN: Final = "torn"
+_WAITING: Final = "waiting"
+_NONE: Final = Value(0)
+
+
+def _facts() -> Iterable[tuple[Any, ...]]:
+    """Ask every table in one query: the most units a node has of each resource, and what is wrong."""
+    cells = NodeStock.objects.order_by()
+    largest = cells.values("resource").annotate(
+        what=_text(_LARGEST),
+        subject=F("resource"),
+        more=_text(""),
+        units=Max("capacity"),
+        least=_NONE,
+        over=_NONE,
+    )
+    is_gone = ~Exists(NodeRecord.objects.filter(name=OuterRef("node")))
+    above = cells.filter(over_committed__gt=0).annotate(
+        what=Case(When(is_gone, then=_text(_GONE)), default=_text(_OVER_COMMITTED)),
+        subject=F("node"),
+        more=F("resource"),
+        units=F("held"),
+        least=F("allocatable"),
+        over=F("over_committed"),
+    )
+    torn = (
+        GPUNodeRecord.objects.filter(is_consistent=False)
+        .order_by()
+        .annotate(what=_text(_TORN), subject=F("name"), more=_text(""), units=_NONE, least=_NONE, over=_NONE)
+    )
+    waiting = (
+        ClaimRecord.objects.waiting()
+        .order_by()
+        .values("phase")
+        .annotate(
+            what=_text(_WAITING),
+            subject=_text(""),
+            more=_text(""),
+            units=Count("pk"),
+            least=_NONE,
+            over=_NONE,
+        )
+    )
+    names = ("what", "subject", "more", "units", "least", "over")
+    parts = [part.values_list(*names) for part in (largest, above, torn, waiting)]
+    return parts[0].union(*parts[1:], all=True).order_by("subject", "more")
+
+
+def _text(text: str) -> Value:
+    return Value(text, output_field=TextField())
+
+
+def _offers(offers: Sequence[ClassRecord], advertised: Collection[str]) -> Iterator[Problem]:
     for offer in offers:
         url = reverse("offer-edit", args=[offer.name])
         conditions = offer.object.status.conditions
@@ -68,10 +139,7 @@ def _offers(offers: list[ClassRecord], advertised: set[str]) -> Iterator[Problem
             )
 
 
-def _limits(offers: list[ClassRecord], cells: list[NodeStock]) -> Iterator[Problem]:
-    largest: dict[str, int] = defaultdict(int)
-    for cell in cells:
-        largest[cell.resource] = max(largest[cell.resource], cell.capacity)
+def _limits(offers: Sequence[ClassRecord], largest: Mapping[str, int]) -> Iterator[Problem]:
     for offer in offers:
         most = largest.get(offer.resource_name, 0)
         if offer.max_count is not None and most and offer.max_count > most:
@@ -82,48 +150,46 @@ def _limits(offers: list[ClassRecord], cells: list[NodeStock]) -> Iterator[Probl
             )
 
 
-def _over_committed(cells: list[NodeStock]) -> Iterator[Problem]:
-    for cell in cells:
-        if cell.over_committed:
-            yield Problem(
-                f"{cell.node} is over-committed by {cell.over_committed}",
-                f"{cell.held} of {cell.resource} are held and {cell.allocatable} can be allocated. Holds are kept.",
-                reverse("node", args=[cell.node]),
-            )
+def _over_committed(fact: _Fact) -> Problem:
+    return Problem(
+        f"{fact.subject} is over-committed by {fact.over}",
+        f"{fact.units} of {fact.resource} are held and {fact.allocatable} can be allocated. Holds are kept.",
+        reverse("node", args=[fact.subject]),
+    )
 
 
-def _nodes() -> Iterator[Problem]:
-    for record in GPUNodeRecord.objects.filter(is_consistent=False).order_by("name")[:SHOWN]:
-        yield Problem(
-            f"The devices of {record.name} do not add up",
-            "The sum of its devices differs from what the node says it can allocate.",
-            reverse("node", args=[record.name]),
-        )
-    known = NodeRecord.objects.order_by().values("name")
-    lost = ClaimRecord.objects.exclude(node_name="").exclude(node_name__in=known).in_order()
-    for node, count in sorted(Counter(lost.values_list("node_name", flat=True)[:500]).items()):
-        yield Problem(
-            f"{count} held on {node}, which is gone", "They wait for another node.", reverse("all-holds")
-        )
+def _torn(fact: _Fact) -> Problem:
+    return Problem(
+        f"The devices of {fact.subject} do not add up",
+        "The sum of its devices differs from what the node says it can allocate.",
+        reverse("node", args=[fact.subject]),
+    )
+
+
+def _gone(fact: _Fact) -> Problem:
+    return Problem(
+        f"{fact.units} held on {fact.subject}, which is gone",
+        "They wait for another node.",
+        reverse("all-holds"),
+    )
 
 
 def _budgets(names: set[str]) -> Iterator[Problem]:
-    for quota in QuotaRecord.objects.order_by("namespace", "name"):
-        for key in sorted(quota.hard):
-            subject = subject_of(key)
-            if subject is not None and subject != TOTAL and subject not in names:
-                yield Problem(
-                    f"{key} is a budget of no offer",
-                    f"In {quota.namespace}/{quota.name}. Probably a typing error: nothing counts against it.",
-                    reverse("offers"),
-                )
+    for quotas in budget_quotas().values():
+        for quota in quotas:
+            for key in sorted(quota.spec.hard):
+                subject = subject_of(key)
+                if subject is not None and subject != TOTAL and subject not in names:
+                    yield Problem(
+                        f"{key} is a budget of no offer",
+                        f"In {quota.metadata.namespace}/{quota.metadata.name}. Probably a typing error: nothing counts against it.",
+                        reverse("offers"),
+                    )
 
 
-def _waiting() -> Iterator[Problem]:
-    waiting = ClaimRecord.objects.waiting().count()
-    if waiting:
-        yield Problem(
-            f"{waiting} order{'s' if waiting > 1 else ''} waiting for a node",
-            "New orders find only what is left after them.",
-            f"{reverse('all-holds')}?phase={Phase.WAITING}",
-        )
+def _waiting(fact: _Fact) -> Problem:
+    return Problem(
+        f"{fact.units} order{'s' if fact.units > 1 else ''} waiting for a node",
+        "New orders find only what is left after them.",
+        f"{reverse('all-holds')}?phase={Phase.WAITING}",
+    )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from catalog.exports import nodes_file
 from catalog.feeds import feeds
 from catalog.node_page import node_page
 from catalog.node_rows import NODE_COLUMNS, node_rows, nodes_like
-from catalog.offer_rows import offer_rows
+from catalog.offer_rows import STOCK_COLUMNS, in_order, is_like, offer_rows
 from catalog.problems import problems
 from portal.access import hoster_required
+from portal.export import MOST_ROWS
 from portal.http import PortalRequest, is_fragment
-from portal.listing import list_page
+from portal.listing import heads_of, list_page, sorted_rows
 from portal.models import ClassRecord, NodeRecord
 
 NODE_STATES = (("ready", "Ready"), ("cordoned", "Cordoned"), ("not-ready", "Not ready"))
@@ -23,9 +26,16 @@ NODE_STATES = (("ready", "Ready"), ("cordoned", "Cordoned"), ("not-ready", "Not 
 @hoster_required
 def overview(request: PortalRequest) -> HttpResponse:
     """Stock of every offer, what to look at, how fresh the feeds are."""
+    words = request.GET.get("q", "").strip()[:100]
+    offers = list(ClassRecord.objects.offered())
+    wished, heads = heads_of(request, STOCK_COLUMNS, sort="title")
     shown = {
-        "rows": offer_rows(ClassRecord.objects.offered()),
-        "problems": problems(),
+        "heads": heads,
+        "rows": in_order(offer_rows(offer for offer in offers if is_like(offer, words)), wished),
+        "offers": len(offers),
+        "words": words,
+        "sort": request.GET.get("sort", ""),
+        "problems": problems(offers),
         "feeds": feeds(),
     }
     template = "catalog/overview.html#live" if is_fragment(request) else "catalog/overview.html"
@@ -34,10 +44,14 @@ def overview(request: PortalRequest) -> HttpResponse:
 
 @require_safe
 @hoster_required
-def nodes(request: PortalRequest) -> HttpResponse:
+def nodes(request: PortalRequest) -> HttpResponseBase:
     """List the nodes."""
     words, state = request.GET.get("q", "").strip()[:100], request.GET.get("state", "")
-    page = list_page(request, nodes_like(words, state), columns=NODE_COLUMNS, sort="name", unique=("name",))
+    found = nodes_like(words, state)
+    if form := request.GET.get("export", ""):
+        rows = sorted_rows(request, found, columns=NODE_COLUMNS, sort="name", unique=("name",))
+        return nodes_file(rows[:MOST_ROWS], form)
+    page = list_page(request, found, columns=NODE_COLUMNS, sort="name", unique=("name",))
     shown = {
         "page": page,
         "rows": node_rows(page.rows),

@@ -5,29 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from django.db.models import QuerySet
 from django.http import StreamingHttpResponse
 
 from claims.hold_page import yaml_of
 from claims.hold_rows import hold_rows
 from claims.models import OrderEvent
 from claims.timeline import event_lines
-from portal.export import MOST_ROWS, csv_file, yaml_file
-from portal.querysets import ClaimQuerySet
+from portal.export import MOST_ROWS, as_yaml, csv_file, yaml_file
+from portal.models import ClaimRecord
 
 HOLD_HEADS = ("tenant", "hold", "offer", "gpus", "state", "meaning", "health", "since")
 EVENT_HEADS = ("when", "what", "hold", "offer", "gpus", "who", "why")
 
 
-def holds_file(rows: ClaimQuerySet, form: str, *, name: str, sees_nodes: bool) -> StreamingHttpResponse:
+def holds_file(
+    rows: QuerySet[ClaimRecord], form: str, *, name: str, sees_nodes: bool
+) -> StreamingHttpResponse:
     """Give the holds as ``csv`` or ``yaml``; the nodes' names are for the hoster alone."""
-    found = rows.in_order()[:MOST_ROWS]
+    found = rows[:MOST_ROWS]
     if form == "yaml":
         return yaml_file(name, (yaml_of(record, sees_nodes=sees_nodes) for record in found))
     heads = (*HOLD_HEADS, "node") if sees_nodes else HOLD_HEADS
     return csv_file(name, heads, _hold_lines(found, sees_nodes=sees_nodes))
 
 
-def _hold_lines(rows: ClaimQuerySet, *, sees_nodes: bool) -> Iterator[tuple[object, ...]]:
+def _hold_lines(rows: Iterable[ClaimRecord], *, sees_nodes: bool) -> Iterator[tuple[object, ...]]:
     for row in hold_rows(rows, can_release=False, sees_nodes=sees_nodes):
         line = (
             row.namespace,
@@ -42,13 +45,17 @@ def _hold_lines(rows: ClaimQuerySet, *, sees_nodes: bool) -> Iterator[tuple[obje
         yield (*line, row.node) if sees_nodes else line
 
 
-def history_file(events: Iterable[OrderEvent], *, name: str, sees_nodes: bool) -> StreamingHttpResponse:
-    """Give the events as CSV."""
+def history_file(
+    events: Iterable[OrderEvent], form: str, *, name: str, sees_nodes: bool
+) -> StreamingHttpResponse:
+    """Give the events as ``csv`` or ``yaml``."""
     lines = event_lines(events, sees_nodes=sees_nodes)
     rows = (
         (_stamp(line.at), line.title, line.claim_name, line.class_name, line.count, line.who, line.words)
         for line in lines
     )
+    if form == "yaml":
+        return yaml_file(name, (as_yaml(dict(zip(EVENT_HEADS, row, strict=True))) for row in rows))
     return csv_file(name, EVENT_HEADS, rows)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
-from django.db.models import OuterRef, Q, Subquery, Sum
+from django.db.models import OuterRef, Q, Subquery, Sum, Value
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from claims.hold_words import health_words, phase_pill, phase_words
@@ -18,12 +19,14 @@ from portal.models import ClaimRecord, ClassRecord
 from portal.pills import Pill
 from portal.querysets import ClaimQuerySet
 
+_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
 COLUMNS: Final = (
     Column("Hold", "name"),
     Column("Offer", "class_name"),
     Column("GPUs", "count", "num"),
     Column("State", "phase"),
-    Column("Since"),
+    Column("Since", "since", by=Coalesce("deleting_since", "bound_at", "created_at", Value(_LONG_AGO))),
     Column("", css="end"),
 )
 ALL_COLUMNS: Final = (Column("Tenant", "namespace"), *COLUMNS[:4], Column("Node", "node_name"), *COLUMNS[4:])

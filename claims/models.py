@@ -33,6 +33,14 @@ class OrderEventQuerySet(models.QuerySet["OrderEvent"]):
     def in_namespaces(self, namespaces: list[str]) -> OrderEventQuerySet:
         return self.filter(namespace__in=namespaces)
 
+    def like(self, words: str, kind: str) -> OrderEventQuerySet:
+        """Those in which every word is found (hold, offer, person), of one kind if one is given."""
+        rows = self
+        for word in words.split()[:5]:
+            found = models.Q(claim_name__icontains=word) | models.Q(class_name__icontains=word)
+            rows = rows.filter(found | models.Q(username__icontains=word))
+        return rows.filter(kind=kind) if kind in set(EventKind) else rows
+
     def newest_first(self) -> OrderEventQuerySet:
         return self.order_by("-at", "-id")
 

@@ -16,11 +16,11 @@ from portal.pills import Pill
 
 HISTORY_COLUMNS: Final = (
     Column("When", "at"),
-    Column("What"),
+    Column("What", "kind"),
     Column("Hold", "claim_name"),
     Column("Offer", "class_name"),
     Column("GPUs", "count", "num"),
-    Column("Who"),
+    Column("Who", "username"),
     Column("Why"),
 )
 

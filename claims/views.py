@@ -13,7 +13,7 @@ from claims.budget_words import budget_words
 from claims.exports import history_file, holds_file
 from claims.hold_page import hold_page
 from claims.hold_rows import ALL_COLUMNS, COLUMNS, hold_rows, narrowed, title_of, titled, totals
-from claims.models import OrderEvent
+from claims.models import EventKind, OrderEvent
 from claims.order_form import OrderForm
 from claims.order_page import first_form, offers_in_order, page_of, verdict_of
 from claims.orders import NameTaken, OrderRefused, Placed
@@ -29,9 +29,10 @@ from portal.current_tenant import remember_tenant
 from portal.errors import Problem, from_kube_error, refused
 from portal.export import MOST_ROWS
 from portal.http import PortalRequest, is_fragment
-from portal.listing import list_page
+from portal.listing import list_page, sorted_rows
 from portal.models import ClaimRecord, ClassRecord
 
+_UNIQUE = ("namespace", "name")
 NAME_TAKEN = "You have a hold of this name already. Choose another."
 
 
@@ -105,7 +106,8 @@ def holds(request: PortalRequest, ns: str) -> HttpResponseBase:
     mine = ClaimRecord.objects.visible_to(request.access).in_tenant(ns)
     found = titled(narrowed(mine, words=words, phase=phase))
     if form := request.GET.get("export", ""):
-        return holds_file(found, form, name=f"holds-{ns}", sees_nodes=False)
+        rows = sorted_rows(request, found, columns=COLUMNS, sort="name", unique=("name",))
+        return holds_file(rows, form, name=f"holds-{ns}", sees_nodes=False)
     page = list_page(request, found, columns=COLUMNS, sort="name", unique=("name",))
     can_order = request.access.can_order(ns)
     shown = {
@@ -130,8 +132,9 @@ def all_holds(request: PortalRequest) -> HttpResponseBase:
     everyones = ClaimRecord.objects.visible_to(request.access)
     found = titled(narrowed(everyones, words=words, phase=phase, sees_nodes=True))
     if form := request.GET.get("export", ""):
-        return holds_file(found, form, name="holds", sees_nodes=True)
-    page = list_page(request, found, columns=ALL_COLUMNS, sort="namespace", unique=("namespace", "name"))
+        rows = sorted_rows(request, found, columns=ALL_COLUMNS, sort="namespace", unique=_UNIQUE)
+        return holds_file(rows, form, name="holds", sees_nodes=True)
+    page = list_page(request, found, columns=ALL_COLUMNS, sort="namespace", unique=_UNIQUE)
     shown = {
         "page": page,
         "rows": hold_rows(page.rows, can_release=True, sees_nodes=True),
@@ -207,15 +210,20 @@ def budget(request: PortalRequest, ns: str) -> HttpResponse:
 def history(request: PortalRequest, ns: str) -> HttpResponseBase:
     """Show every event of this tenant's orders, refused ones included."""
     remember_tenant(request, ns)
-    events = OrderEvent.objects.in_namespaces([ns])
-    words = request.GET.get("q", "").strip()[:100]
-    if words:
-        events = events.filter(claim_name__icontains=words)
-    if request.GET.get("export"):
-        newest = events.newest_first()[:MOST_ROWS]
-        return history_file(newest, name=f"history-{ns}", sees_nodes=request.access.is_hoster)
+    words, kind = request.GET.get("q", "").strip()[:100], request.GET.get("kind", "")
+    events = OrderEvent.objects.in_namespaces([ns]).like(words, kind)
+    sees_nodes = request.access.is_hoster
+    if form := request.GET.get("export", ""):
+        rows = sorted_rows(request, events, columns=HISTORY_COLUMNS, sort="-at", unique=("-id",))
+        return history_file(rows[:MOST_ROWS], form, name=f"history-{ns}", sees_nodes=sees_nodes)
     page = list_page(request, events, columns=HISTORY_COLUMNS, sort="-at", unique=("-id",))
-    lines = event_lines(page.rows, sees_nodes=request.access.is_hoster)
-    return render(
-        request, "claims/history.html", {"tenant": ns, "page": page, "lines": lines, "words": words}
-    )
+    shown = {
+        "tenant": ns,
+        "page": page,
+        "lines": event_lines(page.rows, sees_nodes=sees_nodes),
+        "words": words,
+        "kind": kind,
+        "kinds": EventKind.choices,
+    }
+    template = "claims/history.html#rows" if is_fragment(request) else "claims/history.html"
+    return render(request, template, shown)

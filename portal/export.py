@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+import yaml
 from django.http import StreamingHttpResponse
 
 MOST_ROWS: Final = 10_000
@@ -29,6 +30,12 @@ def csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) 
             yield str(writer.writerow([_safe(value) for value in row]))
 
     return _file(lines(), f"{name}.csv", "text/csv; charset=utf-8")
+
+
+def as_yaml(document: Mapping[str, object]) -> str:
+    """Write one document, its fields in the order given."""
+    written: str = yaml.safe_dump(dict(document), sort_keys=False, allow_unicode=True)
+    return written
 
 
 def yaml_file(name: str, documents: Iterable[str]) -> StreamingHttpResponse:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from django.db.models import Model, QuerySet
+from django.db.models import Expression, Model, QuerySet
+from django.db.models.expressions import Combinable
 from django.http import HttpRequest, QueryDict
 
 from portal.api.paging import page_request, rows_after, token_after
@@ -19,11 +20,15 @@ M = TypeVar("M", bound=Model)
 
 @dataclass(frozen=True)
 class Column:
-    """One column. ``field`` is what it sorts by, "" for a column that does not sort; no null may stand in it."""
+    """One column. ``field`` is what it sorts by, "" for a column that does not sort; no null may stand in it.
+
+    ``by`` computes it where it is no column of the database; that is done only when somebody sorts by it.
+    """
 
     label: str
     field: str = ""
     css: str = ""
+    by: Expression | Combinable | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ def list_page(
     """Give one page. ``sort`` is the order without a wish; ``unique`` are the fields that tell rows apart."""
     query = request.GET
     wished = _wished(query, columns, sort)
-    keys = (wished, *(name for name in unique if name != wished.removeprefix("-")))
+    rows, keys = _sorted(rows, columns, wished, unique)
     try:
         page = rows_after(rows, keys, page_request({"continue": query.get("after", "")}).after)
     except BadParameter:
@@ -77,6 +82,34 @@ def list_page(
         next_url=next_url,
         sort=wished if wished != sort else "",
     )
+
+
+def heads_of(request: HttpRequest, columns: Sequence[Column], *, sort: str) -> tuple[str, tuple[Head, ...]]:
+    """Give the order that is wished for, and the heads, of a table that is sorted in memory and has one page."""
+    wished = _wished(request.GET, columns, sort)
+    return wished, tuple(_head(request.GET, column, wished) for column in columns)
+
+
+def sorted_rows(
+    request: HttpRequest,
+    rows: QuerySet[M, Any],
+    *,
+    columns: Sequence[Column],
+    sort: str,
+    unique: Sequence[str],
+) -> QuerySet[M, Any]:
+    """Give all rows in the order of the page, for a file."""
+    rows, keys = _sorted(rows, columns, _wished(request.GET, columns, sort), unique)
+    return rows.order_by(*keys)
+
+
+def _sorted(
+    rows: QuerySet[M, Any], columns: Sequence[Column], wished: str, unique: Sequence[str]
+) -> tuple[QuerySet[M, Any], tuple[str, ...]]:
+    field = wished.removeprefix("-")
+    by = next((column.by for column in columns if column.field == field), None)
+    keys = (wished, *(name for name in unique if name != field))
+    return (rows if by is None else rows.annotate(**{field: by})), keys
 
 
 def _wished(query: QueryDict, columns: Sequence[Column], otherwise: str) -> str:

@@ -78,11 +78,17 @@ def rows_after(rows: QuerySet[M, Any], keys: tuple[str, ...], after: tuple[str, 
 def _step(rows: QuerySet[M, Any], key: str, text: str) -> tuple[str, str, object]:
     name = key.removeprefix("-")
     try:
-        field: Field[Any, Any] = rows.model._meta.get_field(name)  # type: ignore[assignment]  # keys are columns
-        value = field.to_python(text)
+        value = _field_of(rows, name).to_python(text)
     except ValidationError:
         raise _bad_token() from None
     return name, "lt" if key.startswith("-") else "gt", value
+
+
+def _field_of(rows: QuerySet[M, Any], name: str) -> Field[Any, Any]:
+    """Give the type of a key: a column, or what the query was annotated with."""
+    if name in rows.query.annotations:
+        return rows.query.annotations[name].output_field
+    return rows.model._meta.get_field(name)  # type: ignore[return-value]  # a column, no relation
 
 
 def _decode(token: str) -> tuple[str, ...]:

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from gpu.corekinds import Taint
 from portal.mirror import stock
+from portal.models import FeedState
 from tests.builders import L40S, a_claim, a_class, a_launcher, a_node, a_pod, a_quota
 from tests.fixtures.rest import Mirrored, Rest
 from tests.pages import offer, text_of
@@ -66,6 +69,21 @@ def test_a_node_that_is_closed_has_nothing_free(
 
     assert 'aria-label="1 held, 3 out of service"' in html
     assert "3 out of service with the node" in html
+
+
+@pytest.mark.parametrize("path", [NODES, f"{NODES}n1/"])
+def test_without_live_data_the_numbers_of_nodes_are_unknown(rest: As, mirrored: Mirrored, path: str) -> None:
+    mirrored(a_class(), a_node("n1", gpus=77), a_claim(gpus=33, node="n1"))
+    stock.recount()
+    client = rest("hoster").client
+    assert "77" in text_of(client, path)
+
+    FeedState.objects.update(synced_at=timezone.now() - timedelta(hours=1))
+    text = text_of(client, path)
+
+    assert "77" not in text
+    assert "44" not in text
+    assert "? unknown" in text
 
 
 def test_a_node_page_lists_the_holds_on_it(rest: As, mirrored: Mirrored) -> None:

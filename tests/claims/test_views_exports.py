@@ -83,6 +83,30 @@ def test_history_leaves_as_csv(rest: As, mirrored: Mirrored) -> None:
     ]
 
 
+def test_history_leaves_as_yaml_and_sorted_as_the_page(rest: As, mirrored: Mirrored) -> None:
+    for name, kind in (("b", EventKind.ORDERED), ("a", EventKind.ORDERED), ("a", EventKind.RELEASED)):
+        OrderEvent.objects.create(
+            at=NOON, kind=kind, namespace="tenant-acme", claim_name=name, class_name="l40s", count=2
+        )
+
+    text = file_of(
+        rest("bob"), "/tenants/tenant-acme/history/", export="yaml", kind="ordered", sort="claim_name"
+    )
+
+    assert [(one["what"], one["hold"], one["gpus"]) for one in yaml.safe_load_all(text)] == [
+        ("Ordered", "a", 2),
+        ("Ordered", "b", 2),
+    ]
+
+
+def test_holds_leave_in_the_order_of_the_page(rest: As, mirrored: Mirrored) -> None:
+    mirrored(a_class(), a_claim("a", gpus=1), a_claim("b", gpus=3), a_claim("c", gpus=2))
+
+    rows = table(file_of(rest("alice"), HOLDS, sort="-count", export="csv"))
+
+    assert [row["hold"] for row in rows] == ["b", "c", "a"]
+
+
 def test_a_stranger_gets_no_file(rest: As, mirrored: Mirrored) -> None:
     for path in (HOLDS, "/tenants/tenant-acme/history/"):
         assert rest("charlie").client.get(path, {"export": "csv"}).status_code == 404

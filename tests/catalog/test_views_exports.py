@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from gpu.corekinds import Taint
+from portal.mirror import stock
+from tests.builders import L40S, a_claim, a_class, a_node
+from tests.fixtures.rest import Mirrored, Rest
+from tests.pages import offer
+
+As = Callable[..., Rest]
+OFFERS = "/hoster/offers/"
+NODES = "/hoster/nodes/"
+
+
+def file_of(rest: Rest, path: str, **query: str) -> str:
+    response: Any = rest.client.get(path, query)
+    assert response.status_code == 200
+    assert response["Content-Disposition"].startswith("attachment; ")
+    return b"".join(response.streaming_content).decode()
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text.lstrip("\ufeff"))))
+
+
+def test_offers_leave_as_csv_as_the_page_shows_them(rest: As, mirrored: Mirrored) -> None:
+    mirrored(
+        offer("a", free=2, max_count=1),
+        offer("b", free=None),
+        offer("c", free=5),
+        a_node(gpus=8),
+        a_claim(of="a", node="n1"),
+    )
+    stock.recount()
+
+    rows = table(file_of(rest("hoster"), OFFERS, sort="-units_free", export="csv"))
+
+    assert [(row["offer"], row["free"], row["biggest order"]) for row in rows] == [
+        ("c", "5", "5"),
+        ("a", "2", "1"),
+        ("b", "", ""),
+    ]
+    assert rows[1]["held"] == "1"
+
+
+def test_offers_leave_as_yaml_that_can_be_applied(rest: As, mirrored: Mirrored) -> None:
+    mirrored(offer("l40s", free=2, memory="46068Mi"), a_class("other", model="H100", resource="nvidia.com/h"))
+
+    documents = list(yaml.safe_load_all(file_of(rest("hoster"), OFFERS, q="l40s", export="yaml")))
+
+    assert [document["metadata"]["name"] for document in documents] == ["l40s"]
+    assert documents[0]["kind"] == "GPUClass"
+    assert documents[0]["spec"]["memory"] == "46068Mi"
+    assert "status" not in documents[0]
+    assert not {"uid", "resourceVersion", "generation"} & documents[0]["metadata"].keys()
+
+
+def test_nodes_leave_as_csv_with_a_line_for_each_resource(rest: As, mirrored: Mirrored) -> None:
+    tainted = a_node(
+        "n1",
+        allocatable={L40S: "3", "nvidia.com/b": 2},
+        capacity={L40S: "4", "nvidia.com/b": 2},
+        taints=[Taint(key="a", value="b", effect="NoSchedule")],
+    )
+    mirrored(a_class(), a_class("b", resource="nvidia.com/b"), tainted, a_node("n2", allocatable={}))
+    stock.recount()
+
+    rows = table(file_of(rest("hoster"), NODES, export="csv"))
+
+    assert [(row["node"], row["resource"], row["units"], row["free"]) for row in rows] == [
+        ("n1", L40S, "4", "3"),
+        ("n1", "nvidia.com/b", "2", "2"),
+        ("n2", "", "0", "0"),
+    ]
+    assert (rows[0]["note"], rows[0]["taints"]) == ("1 of 4 out of order", "a=b:NoSchedule")
+
+
+def test_nodes_leave_as_yaml(rest: As, mirrored: Mirrored) -> None:
+    mirrored(a_node("n1"), a_node("n2", cordoned=True))
+
+    text = file_of(rest("hoster"), NODES, state="cordoned", export="yaml")
+
+    assert [(one["kind"], one["metadata"]["name"]) for one in yaml.safe_load_all(text)] == [("Node", "n2")]
+
+
+@pytest.mark.parametrize("path", [OFFERS, NODES])
+def test_only_the_hoster_gets_these_files(rest: As, mirrored: Mirrored, path: str) -> None:
+    assert rest("alice").client.get(path, {"export": "csv"}).status_code == 404
