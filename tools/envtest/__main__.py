@@ -147,14 +147,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(number, _stop)
     data: Path = arguments.data.absolute()
     data.mkdir(parents=True, exist_ok=True)
-    port = arguments.port or free_ports(1)[0]
+    running: Running | None = None
     try:
-        plane = _prepared(data, port, arguments)
+        plane = _prepared(data, arguments.port or free_ports(1)[0], arguments)
         running = Running(plane)
-    except CannotBuild as error:
-        print(error, file=sys.stderr)
-        return 1
-    try:
         running.start(arguments.crds)
         plane.ready.touch()
         print(f"ready {plane.url}", flush=True)
@@ -163,18 +159,19 @@ def main(argv: Sequence[str] | None = None) -> int:
             time.sleep(_LOOK_SECONDS)
     except Stopped:
         return 0
-    except CannotStart as error:
+    except (CannotBuild, CannotStart) as error:
         print(error, file=sys.stderr)
         return 1
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
-        running.stop()
+        if running is not None:
+            running.stop()
 
 
 def _prepared(data: Path, port: int, arguments: argparse.Namespace) -> Plane:
     if is_taken(port):
-        raise SystemExit(f"tools.envtest: port {port} is taken by another program")
+        raise CannotStart(f"Port {port} is taken by another program.")
     files = keep_server_files(
         data / "tls", _NAMES, now=datetime.now(UTC), authority_name="GPU Portal test API server"
     )

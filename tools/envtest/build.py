@@ -92,7 +92,7 @@ def find(name: str) -> Path:
     part, stamp = _PARTS[name], BIN / f".{name}.digest"
     digest = part.digest()
     # Two runs at once: the second waits for the first and finds its work done.
-    with (BIN / ".lock").open("w") as lock:
+    with (BIN / f".{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (stamp.exists() and stamp.read_text() == digest and (BIN / name).exists()):
             _build(part)

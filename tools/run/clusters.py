@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -11,6 +12,8 @@ from kube import config
 from kube.errors import KubeError, NotFound
 from kube.gateway import Gateway
 from kube.kinds import GPU_CLAIMS, GPU_CLASSES, GPU_NODES, NAMESPACES, AnyKind
+from tools.envtest import build
+from tools.envtest.build import CannotBuild
 from tools.install import DEPLOY, SYSTEM_NAMESPACE, confirmed, install_portal
 from tools.run.addresses import CannotStart, Data
 
@@ -43,16 +46,14 @@ class Cluster:
 
     def command(self, data: Data, port: int) -> list[str]:
         """Give what starts it, for Python."""
-        return [
-            "-m",
-            _MODULES[self.name],
-            "--data",
-            str(data.cluster),
-            "--port",
-            str(port),
-            "--crds",
-            str(DEPLOY / "crds"),
-        ]
+        started = ["-m", _MODULES[self.name], "--data", str(data.cluster), "--port", str(port)]
+        with_companions = [option for name in self._companions for option in ("--with", name)]
+        return [*started, "--crds", str(DEPLOY / "crds"), *with_companions]
+
+    @property
+    def _companions(self) -> tuple[str, ...]:
+        """What is no part of a real API server and yet does what people expect of one: aggregates roles, empties namespaces."""
+        return ("kube-controller-manager",) if self.name == "real" else ()
 
     def is_ready(self, data: Data) -> bool:
         """Say whether it serves the kinds. A real one answers a good while before."""
@@ -79,7 +80,11 @@ class Cluster:
         kept.write_text(self.name)
 
     def prepare(self) -> None:
-        """See that a given cluster has what the portal needs; ask before anything is installed there. Raises CannotStart."""
+        """Build a real server where that is to be done. See that a given cluster has what the portal needs; ask before anything is
+        installed there. Raises CannotStart.
+        """
+        if self.name == "real":
+            _build((*build.SERVER, *self._companions))
         if self.kubeconfig is None:
             return
         cluster = config.load(self.kubeconfig)
@@ -92,6 +97,14 @@ class Cluster:
                 install_portal(gateway)
             except KubeError as error:
                 raise CannotStart(f"{cluster.server}: {error}") from error
+
+
+def _build(parts: Iterable[str]) -> None:
+    try:
+        for part in parts:
+            build.find(part)
+    except CannotBuild as error:
+        raise CannotStart(str(error)) from error
 
 
 def _has_all(gateway: Gateway) -> bool:
