@@ -95,7 +95,7 @@ def _row(record: ClaimRecord, offer: str, can_release: bool, sees_nodes: bool) -
         why_not=why_not,
         vm=record.attached_name,
         node=record.node_name if sees_nodes else "",
-        node_url=f"{reverse('nodes')}{record.node_name}/" if sees_nodes and record.node_name else "",
+        node_url=f"{_nodes_url()}{record.node_name}/" if sees_nodes and record.node_name else "",
     )
 
 
@@ -103,6 +103,11 @@ def _row(record: ClaimRecord, offer: str, can_release: bool, sees_nodes: bool) -
 def _holds_url(namespace: str) -> str:
     """Names of holds are DNS names, so they stand in an address as they are: looking each up would cost more than the row."""
     return reverse("holds", args=[namespace])
+
+
+@lru_cache(maxsize=1)
+def _nodes_url() -> str:
+    return reverse("nodes")
 
 
 def title_of(class_name: str) -> str:

@@ -146,6 +146,10 @@ class ClaimRecord(Record):
             models.Index(fields=["class_name", "namespace", "name"], name="portal_claim_by_class"),
             models.Index(fields=["node_name", "namespace", "name"], name="portal_claim_by_node"),
             models.Index(fields=["phase", "namespace", "name"], name="portal_claim_by_phase"),
+            # Holds everything that totals and budgets add up, so that they never read the rows themselves.
+            models.Index(
+                fields=["namespace", "class_name", "count", "deleting_since"], name="portal_claim_units"
+            ),
         ]
 
     def __str__(self) -> str:

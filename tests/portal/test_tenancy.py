@@ -17,7 +17,7 @@ from tests.portal.mirrored import at_version, show
 pytestmark = pytest.mark.django_db
 
 
-def limits() -> list[str]:
+def limits() -> list[str | int]:
     return [quota.spec.hard["gpu.cozystack.io/total"] for quota in budget_quotas().get("tenant-acme", ())]
 
 
