@@ -55,10 +55,11 @@ def _run(port: int, root: Path, cluster: Cluster, *, fresh: bool) -> int:
         raise CannotStart(f"Port {port} is taken by another program. Stop it, or choose another with PORT=.")
     with opened(root, fresh=fresh) as data:
         cluster.claim(data)
+        ports = ports_of(data)
         cluster.prepare()
         # Somebody's cluster has not the people of the demo.
         is_demo = os.environ.get("DEMO", "1" if cluster.is_ours else "0") == "1"
-        stack = Stack(data, ports_of(data), port, cluster, is_demo=is_demo)
+        stack = Stack(data, ports, port, cluster, is_demo=is_demo)
         supervisor = Supervisor(stack, say=_say)
         _say(f"Starting; logs are in {data.logs}")
         try:
