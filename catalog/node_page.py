@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from catalog.cordon_fates import Fate, fates
 from catalog.node_rows import cell_row, node_state, serves, taints_of
 from gpu.quantities import format_memory
 from gpu.resources import Device
@@ -26,10 +28,19 @@ class DeviceRow:
     health: Pill
 
 
+@dataclass(frozen=True)
+class HoldLine:
+    """A hold on the node, and what would become of it."""
+
+    claim: ClaimRecord
+    fate: Fate
+
+
 def node_page(record: NodeRecord) -> dict[str, Any]:
     """Collect it."""
     gpu_node = GPUNodeRecord.objects.filter(name=record.name).first()
     claims = ClaimRecord.objects.on_node(record.name).in_order()
+    shown = list(claims[:CLAIMS_SHOWN])
     node = record.object
     is_known = not freshness().is_stale
     return {
@@ -47,9 +58,14 @@ def node_page(record: NodeRecord) -> dict[str, Any]:
         ],
         "devices": [_device(device) for device in gpu_node.object.status.devices] if gpu_node else [],
         "adds_up": gpu_node.is_consistent if gpu_node else None,
-        "claims": claims[:CLAIMS_SHOWN],
+        "claims": [HoldLine(claim, fate) for claim, fate in _fated(record.name, shown)],
         "claim_count": claims.count(),
     }
+
+
+def _fated(node_name: str, claims: list[ClaimRecord]) -> Iterator[tuple[ClaimRecord, Fate]]:
+    by_key = fates(node_name, claims)
+    return ((claim, by_key[claim.pk]) for claim in claims)
 
 
 def _device(device: Device) -> DeviceRow:
