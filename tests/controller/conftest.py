@@ -11,6 +11,7 @@ import pytest
 from kube import config
 from kube.aio import AsyncGateway
 from tests.controller.cluster import Cluster
+from tests.controller.processes import Cluster as Reached
 from tests.controller.processes import RunningController, start_controller
 from tests.controller.wiping import wipe
 from tests.kube.servers import RunningServer, start_dev_server, start_real_server
@@ -45,9 +46,11 @@ def start(own_server: RunningServer, tmp_path: Path) -> Iterator[Start]:
     """Start controllers against the test's server; all are ended with the test."""
     started: list[RunningController] = []
 
-    def start_one(*arguments: str, identity: str = "controller", wait: bool = True) -> RunningController:
+    def start_one(
+        *arguments: str, identity: str = "controller", wait: bool = True, through: Reached = own_server
+    ) -> RunningController:
         controller = start_controller(
-            own_server, tmp_path / "controllers", *arguments, identity=identity, wait=wait
+            through, tmp_path / "controllers", *arguments, identity=identity, wait=wait
         )
         started.append(controller)
         return controller

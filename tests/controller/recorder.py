@@ -11,7 +11,7 @@ import base64
 import ssl
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -149,7 +149,8 @@ class _Relay:
             if "Content-Encoding" in answer.headers:
                 response.headers["Content-Encoding"] = answer.headers["Content-Encoding"]
             await response.prepare(request)
-            async for chunk in answer.content.iter_any():
-                await response.write(chunk)
-            await response.write_eof()
+            with suppress(aiohttp.ClientError):  # either end may go at any time
+                async for chunk in answer.content.iter_any():
+                    await response.write(chunk)
+                await response.write_eof()
             return response
