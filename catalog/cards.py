@@ -11,6 +11,7 @@ from django.utils.http import urlencode
 
 from catalog.models import OfferPresentation
 from catalog.offer_states import OfferState, state_of
+from catalog.prices import money
 from catalog.unit_bar import Part, UnitBar, draw
 from gpu.quantities import format_memory
 from gpu.resources import Mode
@@ -114,8 +115,7 @@ def card_of(record: ClassRecord, viewer: Viewer) -> Card:
 
 def price_words(price: OfferPresentation) -> str:
     """Write the price of one unit."""
-    sign = {"EUR": "€", "USD": "$", "GBP": "£"}.get(price.currency, price.currency)
-    return f"{sign} {price.price_cents_per_hour / 100:.2f} / h each"
+    return f"{money(price.price_cents_per_hour, price.currency)} / h each"
 
 
 def _order_url(record: ClassRecord, viewer: Viewer, state: OfferState) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from django import forms
 from django.forms.utils import ErrorDict
 
 from catalog.memory_words import memory_fault
 from catalog.names import label_fault
+from catalog.prices import CURRENCIES, Price, currency_fault, price_fault, read_price
 from catalog.resource_words import resource_fault
 from catalog.selector_rows import MOST as MOST_LABELS
 from catalog.selector_rows import SelectorRow, mark_repeated
@@ -30,6 +31,7 @@ _CORDON: Final = [
     (OnCordon.MOVE.value, "Move to another node while no VM runs with it"),
     (OnCordon.STAY.value, "Stay where it is"),
 ]
+MOST_NAME: Final = 1000
 _CAUSE: Final = re.compile(r"spec\.tolerations\[(\d+)\](?:\.(\w+))?")
 _FIELDS: Final = {
     "metadata.name": "name",
@@ -58,7 +60,10 @@ class OfferForm(forms.Form):
     memory = forms.CharField(required=False, max_length=200)
     max_count = forms.CharField(required=False, max_length=200)
     on_cordon = forms.ChoiceField(choices=_CORDON, error_messages={"invalid_choice": "Choose Move or Stay."})
-    resource_name = forms.CharField(max_length=1000, error_messages=_SHORT)
+    resource_name = forms.CharField(max_length=MOST_NAME, error_messages=_SHORT)
+    price = forms.CharField(required=False, max_length=40)
+    currency = forms.CharField(required=False, max_length=40, initial=CURRENCIES[0])
+    price_before = forms.CharField(required=False, max_length=60)
     uid = forms.CharField(required=False, max_length=128)
     generation = forms.IntegerField(required=False, min_value=0)
 
@@ -72,8 +77,9 @@ class OfferForm(forms.Form):
             self.fields["mode"].required = False
 
     @classmethod
-    def of(cls, stored: GPUClass) -> OfferForm:
+    def of(cls, stored: GPUClass, *, price: Price | None = None) -> OfferForm:
         """Give the form of a stored offer, as it is spelled there."""
+        shown = (price.amount, price.currency) if price else ("", CURRENCIES[0])
         spec = stored.spec
         form = cls(
             {
@@ -87,6 +93,9 @@ class OfferForm(forms.Form):
                 "max_count": "" if spec.max_count is None else str(spec.max_count),
                 "on_cordon": spec.on_cordon.value,
                 "resource_name": stored.resource_name,
+                "price": shown[0],
+                "currency": shown[1],
+                "price_before": " ".join(shown),
                 "uid": stored.metadata.uid,
                 "generation": stored.metadata.generation,
             },
@@ -132,6 +141,18 @@ class OfferForm(forms.Form):
         if fault := resource_fault(name):
             raise forms.ValidationError(fault)
         return name
+
+    def clean_price(self) -> str:
+        amount: str = self.cleaned_data["price"]
+        if amount and (fault := price_fault(amount)):
+            raise forms.ValidationError(fault)
+        return amount
+
+    def clean_currency(self) -> str:
+        code: str = self.cleaned_data["currency"] or CURRENCIES[0]
+        if fault := currency_fault(code):
+            raise forms.ValidationError(fault)
+        return code
 
     def clean(self) -> dict[str, Any]:
         cleaned = self.cleaned_data
@@ -188,6 +209,18 @@ class OfferForm(forms.Form):
             spec["mode"] = cleaned["mode"]
         return spec
 
+    @property
+    def price_change(self) -> Price | Literal["untouched"] | None:
+        """The price as typed, unless it is as it was when the page was opened. Only for a valid form."""
+        cleaned = self.cleaned_data
+        if "price" not in self.data:
+            return "untouched"
+        price = read_price(cleaned["price"], cleaned["currency"])
+        now = f"{price.amount if price else ''} {cleaned['currency']}".strip()
+        if now == cleaned["price_before"].strip():
+            return "untouched"
+        return price
+
     def add_causes(self, causes: Mapping[str, str]) -> None:
         """Put what the API server found at its fields; what has no field goes on top."""
         tolerations, _ = self._filled()
@@ -203,8 +236,11 @@ class OfferForm(forms.Form):
 
 
 def act_on_rows(form: OfferForm, act: str) -> bool:
-    """Add or remove a row as a button without JavaScript asks; say whether the button was one of these."""
+    """Add or remove a row, or take a resource that was offered, as a button asks; say whether it was one of these."""
     verb, _, rest = act.partition(":")
+    if verb == "take" and rest:
+        form.data = {**form.data, "resource_name": rest[:MOST_NAME]}
+        return True
     kind, _, index = rest.partition(":")
     rows: list[Any] | None = {"tolerations": form.tolerations, "selector": form.selector}.get(kind)
     if rows is None or verb not in {"add", "remove"}:

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from catalog.offer_form import OfferForm
 from catalog.offer_rows import offer_rows
-from catalog.resource_words import resource_warning
+from catalog.prices import CURRENCIES
+from catalog.resource_words import closest_resource, resource_warning
 from catalog.selector_rows import MOST as MOST_LABELS
 from catalog.selector_rows import SelectorRow
 from catalog.toleration_rows import MOST as MOST_TOLERATIONS
@@ -38,6 +39,8 @@ def offer_page(form: OfferForm) -> dict[str, Any]:
         set(NodeStock.objects.order_by("resource").values_list("resource", flat=True).distinct())
     )
     resource = str(form["resource_name"].value() or "")
+    is_faulty = not resource or bool(form["resource_name"].errors)
+    warning = "" if is_faulty else resource_warning(resource, advertised)
     return {
         "form": form,
         "stored": stored,
@@ -49,21 +52,23 @@ def offer_page(form: OfferForm) -> dict[str, Any]:
         "most_labels": MOST_LABELS,
         "effects": _EFFECTS,
         "operators": _OPERATORS,
+        "currencies": CURRENCIES,
         "advertised": advertised,
-        "resource_warning": resource_warning(resource, advertised)
-        if resource and not form["resource_name"].errors
-        else "",
-        **(_as_it_is(stored) if stored is not None else {}),
+        "resource_warning": warning,
+        "closest": "" if is_faulty else closest_resource(resource, advertised),
+        **(_as_it_is(stored, is_warned=bool(warning)) if stored is not None else {}),
     }
 
 
-def _as_it_is(stored: GPUClass) -> dict[str, Any]:
+def _as_it_is(stored: GPUClass, *, is_warned: bool) -> dict[str, Any]:
+    """Collect what the cluster says of it. What the warning at the resource says already is not said again."""
     name = stored.metadata.name
     record = ClassRecord.objects.filter(name=name).first()
     broken = [
         condition
         for condition in (
-            condition_of(stored.status.conditions, kind) for kind in ("Served", "SourceUnshared")
+            condition_of(stored.status.conditions, kind)
+            for kind in (("SourceUnshared",) if is_warned else ("Served", "SourceUnshared"))
         )
         if condition is not None and condition.status is ConditionStatus.FALSE
     ]

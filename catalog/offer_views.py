@@ -12,6 +12,7 @@ from catalog.exports import offers_file
 from catalog.offer_form import OfferForm, act_on_rows
 from catalog.offer_page import differences, offer_page
 from catalog.offer_rows import OFFER_COLUMNS, offer_rows, offers_like
+from catalog.prices import price_of, set_price
 from catalog.services import (
     EditedMeanwhile,
     HasClaims,
@@ -71,7 +72,7 @@ def offer_new(request: PortalRequest) -> HttpResponse:
         except KubeError as error:
             problem = _put_at_fields(form, error)
         else:
-            return _written(request, written, f"Published {name}.")
+            return _written(request, form, written, f"Published {name}.")
     return _show(request, form, problem=problem, status=problem.status if problem else 422)
 
 
@@ -81,7 +82,7 @@ def offer_edit(request: PortalRequest, name: str) -> HttpResponse:
     """Edit an offer: only what was changed is sent, and never over somebody else's change unseen."""
     stored = _offer_or_404(name).object
     if request.method != "POST":
-        return _show(request, OfferForm.of(stored))
+        return _show(request, OfferForm.of(stored, price=price_of(name)))
     form = OfferForm(request.POST.dict(), stored=stored)
     if act_on_rows(form, request.POST.get("act", "")):
         form.forget_faults()
@@ -103,7 +104,7 @@ def offer_edit(request: PortalRequest, name: str) -> HttpResponse:
         except KubeError as error:
             problem = _put_at_fields(form, error)
         else:
-            return _written(request, written, f"Saved {name}.")
+            return _written(request, form, written, f"Saved {name}.")
     return _show(request, form, problem=problem, status=problem.status if problem else 422)
 
 
@@ -127,6 +128,7 @@ def offer_delete(request: PortalRequest, name: str) -> HttpResponse:
         except KubeError as error:
             problem = from_kube_error(error)
         else:
+            set_price(name, None, access=request.access)
             messages.success(request, f"Withdrew {name}.")
             return redirect("offers")
     holders = ClaimRecord.objects.of_class(name).in_order()
@@ -167,7 +169,9 @@ def _put_at_fields(form: OfferForm, error: KubeError) -> Problem | None:
     return problem
 
 
-def _written(request: PortalRequest, written: Written, done: str) -> HttpResponse:
+def _written(request: PortalRequest, form: OfferForm, written: Written, done: str) -> HttpResponse:
+    if form.price_change != "untouched":
+        set_price(written.gpu_class.metadata.name, form.price_change, access=request.access)
     messages.success(request, done)
     for warning in written.warnings:
         messages.warning(request, f"The cluster warns: {warning}")

@@ -26,14 +26,24 @@ def resource_fault(text: str) -> str:
 
 def resource_warning(text: str, advertised: Iterable[str]) -> str:
     """Say what looks odd about a name that is allowed; "" when nothing does."""
-    names = sorted(set(advertised))
+    names = set(advertised)
     if text.partition("/")[2] in _NOT_GPUS:
         return "This is probably not a GPU resource."
     if text in names:
         return ""
-    closest = difflib.get_close_matches(text, names, n=1, cutoff=0.85)
-    hint = f" The closest that is: {closest[0]}." if closest else ""
+    closest = closest_resource(text, names)
+    hint = f" The closest that is: {closest}." if closest else ""
     return f"No node advertises this resource, so nothing of the offer is free.{hint}"
+
+
+def closest_resource(text: str, advertised: Iterable[str]) -> str:
+    """Give the advertised name that was probably meant; "" when none is close, or it is meant as it stands."""
+    names = sorted(set(advertised))
+    if text in names or text.partition("/")[2] in _NOT_GPUS:
+        return ""
+    by_letters = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(text.lower(), by_letters, n=1, cutoff=0.85)
+    return by_letters[close[0]] if close else ""
 
 
 def _vendor_fault(vendor: str) -> str:

@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from catalog.cards import facts_of
-from catalog.models import OfferPresentation
 from catalog.offer_states import OfferState, state_of
+from catalog.prices import money, price_of
 from claims.as_code import order_as_code
 from claims.order_form import OrderForm, new_order_key, suggested_name
 from claims.orders import OrderSpec
@@ -128,11 +128,10 @@ def _fit(alternative: Alternative, namespace: str) -> Fit:
 
 
 def _price(spec: OrderSpec) -> str:
-    price = OfferPresentation.objects.filter(class_name=spec.class_name).first()
+    price = price_of(spec.class_name)
     if price is None:
         return ""
-    sign = {"EUR": "€", "USD": "$", "GBP": "£"}.get(price.currency, price.currency)
-    return f"{sign} {price.price_cents_per_hour * spec.count / 100:,.2f} / h from now, VM on or off"
+    return f"{money(price.cents * spec.count, price.currency)} / h from now, VM on or off"
 
 
 def _state(offer: ClassRecord) -> OfferState:

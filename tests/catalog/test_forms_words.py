@@ -4,7 +4,7 @@ import pytest
 
 from catalog.memory_words import memory_fault
 from catalog.names import label_fault, suggest_label
-from catalog.resource_words import resource_fault, resource_warning
+from catalog.resource_words import closest_resource, resource_fault, resource_warning
 
 
 @pytest.mark.parametrize("text", ["48Gi", "1.5Gi", "46068Mi", "129e6", "1G", ".5Gi", "+5Gi", "51539607552"])
@@ -96,6 +96,15 @@ def test_a_resource_that_nobody_advertises_is_answered_with_the_closest_one() ->
     assert "nvidia.com/gpu" in resource_warning("nvida.com/gpu", advertised)
     assert "closest" not in resource_warning("amd.com/MI300X", advertised)
     assert "not a GPU" in resource_warning("devices.kubevirt.io/kvm", advertised)
+
+
+def test_a_resource_in_other_letters_is_offered_as_it_is_advertised() -> None:
+    assert (
+        closest_resource("nvidia.com/RTX5000-ADA-8Q", ["nvidia.com/RTX5000-Ada-8Q"])
+        == "nvidia.com/RTX5000-Ada-8Q"
+    )
+    assert closest_resource("nvidia.com/gpu", ["nvidia.com/gpu", "nvidia.com/gpus"]) == ""
+    assert closest_resource("amd.com/MI300X", ["nvidia.com/gpu"]) == ""
 
 
 @pytest.mark.parametrize("text", ["l40s", "8", "1g-10gb", "new", "edit", "a" * 63])

@@ -14,7 +14,7 @@ from tests.builders import a_claim, a_class, a_node
 from tests.catalog.test_forms_offer import GOOD, posted
 from tests.fixtures.live import Live
 from tests.fixtures.rest import Mirrored, Rest
-from tests.pages import text_of, words
+from tests.pages import offer, text_of, words
 
 As = Callable[..., Rest]
 OFFERS = "/hoster/offers/"
@@ -196,3 +196,25 @@ def test_what_a_row_means_is_said_beside_it(rest: As, mirrored: Mirrored) -> Non
 
     assert "Tolerates every taint of any effect" in text
     assert "No node advertises this resource" in text
+
+
+def test_a_resource_that_nobody_advertises_is_warned_of_once_with_the_closest_one_to_take(
+    rest: As, mirrored: Mirrored
+) -> None:
+    mirrored(
+        offer("l40s", free=0, served=False, resource="nvidia.com/GRID_T4_2Q"),
+        a_class("other", resource="nvidia.com/GRID_T4-2Q"),
+        a_node(resource="nvidia.com/GRID_T4-2Q"),
+    )
+    stock.recount()
+    client = rest("hoster").client
+
+    html = client.get(f"{OFFERS}l40s/").content.decode()
+    taken = client.post(f"{OFFERS}l40s/", {**GOOD, "act": "take:nvidia.com/GRID_T4-2Q"}).content.decode()
+
+    assert words(html).count("No node advertises this resource") == 1
+    assert html.count('class="panel-body fault text-low"') == 0
+    assert 'value="take:nvidia.com/GRID_T4-2Q"' in html
+    assert 'name="resource_name" value="nvidia.com/GRID_T4-2Q"' in taken
+    assert "No node advertises" not in taken
+    assert text_of(client, "/hoster/").count("No node advertises this resource") == 1
