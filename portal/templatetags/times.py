@@ -25,6 +25,12 @@ def words(age: timedelta) -> str:
     return f"{seconds // 86400} d"
 
 
+@register.filter
+def age(at: datetime | None) -> str:
+    """Say how long ago this was, and nothing else."""
+    return "" if at is None else words(timezone.now() - at)
+
+
 @register.simple_tag
 def ago(at: datetime | None) -> SafeString:
     """Show a time as its age; the title carries it in full."""
