@@ -253,7 +253,8 @@ CELERY_BEAT_SCHEDULE = {
     "sync everything": {
         "task": "portal.tasks.sync_everything",
         "schedule": SYNC_SECONDS,
-        "options": {"expires": SYNC_SECONDS},
+        # Late is better than never where the machine is busy; a little later the next one makes it needless.
+        "options": {"expires": SYNC_SECONDS + 30},
     },
     "worker pulse": {
         "task": "portal.tasks.pulse",
@@ -265,6 +266,8 @@ CELERY_BEAT_SCHEDULE = {
     "forget old answers": {"task": "portal.api.tasks.forget_answers", "schedule": 3600.0},
 }
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+# Redirected, standard error ends in the logger that writes to it, and our lines are lost.
+CELERY_WORKER_REDIRECT_STDOUTS = False
 
 LOGGING_CONFIG = None
 # Lines of JSON for machines, or coloured text for people.

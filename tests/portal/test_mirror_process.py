@@ -6,9 +6,11 @@ import signal
 from datetime import timedelta
 
 import redis
+from celery import Celery
 from django.utils import timezone
 
 from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NAMESPACES, NODES
+from portal import deaf_worker
 from portal.models import RECORDS, ClaimRecord, ClassRecord, FeedState, NodeStock, Pulse
 from portal.nudges import CHANNEL
 from tests.builders import ACME, a_claim, a_class, a_namespace, a_node
@@ -120,7 +122,7 @@ def test_with_the_mirror_dead_the_full_sync_repairs_rows_and_stock(portal: Porta
 def test_a_worker_works_again_after_redis_was_restarted(portal: Portal) -> None:
     furnish(portal)
     portal.environment = {"SYNC_SECONDS": "0.5", "PULSE_SECONDS": "1.5"}
-    portal.worker()
+    worker = portal.worker()
     portal.beat()
     until(lambda: portal.rows(ClassRecord).exists(), what="the first sync is done", seconds=40)
 
@@ -128,4 +130,27 @@ def test_a_worker_works_again_after_redis_was_restarted(portal: Portal) -> None:
     portal.gateway.delete(GPU_CLASSES, "l40s")
     portal.redis.start()
 
-    until(lambda: not portal.rows(ClassRecord).exists(), what="tasks run again", seconds=60)
+    def is_synced() -> bool:
+        nonlocal worker
+        if (
+            worker.poll() == deaf_worker.EXIT_CODE
+        ):  # connected and deaf: it ends itself, and its keeper starts another
+            worker = portal.worker()
+        return not portal.rows(ClassRecord).exists()
+
+    until(is_synced, what="tasks run again", seconds=60)
+
+
+def test_a_worker_that_takes_nothing_ends_itself(portal: Portal) -> None:
+    furnish(portal)
+    portal.environment = {"SYNC_SECONDS": "0.5", "PULSE_SECONDS": "1.5"}
+    worker = portal.worker()
+    portal.beat()
+    until(lambda: portal.rows(ClassRecord).exists(), what="the first sync is done", seconds=40)
+
+    celery = Celery(broker=portal.redis.url)
+    celery.control.cancel_consumer("gpu-portal")
+    celery.close()
+
+    assert worker.wait(timeout=40) == deaf_worker.EXIT_CODE
+    assert "none is taken" in portal.log("worker")
