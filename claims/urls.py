@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from django.urls import path
 
-from claims import bulk_views, catalog_page, views
+from claims import bulk_views, catalog_page, tenants_page, views
 
 urlpatterns = [
     path("", catalog_page.catalog, name="catalog"),
     path("hoster/holds/", views.all_holds, name="all-holds"),
+    path("hoster/tenants/", tenants_page.tenants, name="tenants"),
     path("tenants/<str:ns>/order/", views.order, name="order"),
     path("tenants/<str:ns>/order/verdict/", views.order_verdict, name="order-verdict"),
     path("tenants/<str:ns>/gpus/", views.holds, name="holds"),

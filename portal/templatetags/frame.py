@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 SCRIPTS: Final = ("js/theme.js", "js/times.js", "js/live.js", "js/keys.js", "js/dialogs.js", "js/forms.js")
 THEMES: Final = (("light", "Light", "sun"), ("dark", "Dark", "moon"), ("system", "As the system", "monitor"))
-TENANT_PAGES: Final = frozenset({"holds", "order", "budget", "history"})
+TENANT_PAGES: Final = frozenset({"holds", "order", "budget", "history", "release-many"})
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ class Frame:
     tenant: str = ""
     tenants: tuple[TenantChoice, ...] = ()
     tabs: tuple[Tab, ...] = ()
+    acting_tabs: tuple[Tab, ...] = ()
     new_url: str = ""
     live_url: str = ""
     freshness: FreshnessWords = field(default_factory=FreshnessWords)
@@ -118,6 +119,7 @@ def _for_person(request: PortalRequest, plain: Frame, freshness: FreshnessWords)
         tenant=tenant,
         tenants=_tenant_choices(request, page, tenant),
         tabs=tabs,
+        acting_tabs=_acting_tabs(page, tenant) if access.is_hoster else (),
         new_url=_new_url(request, tenant),
         live_url=f"/live/?{urlencode({'tenant': tenant})}" if tenant and not access.is_hoster else "/live/",
         freshness=freshness,
@@ -129,9 +131,18 @@ def _hoster_tabs(page: str) -> tuple[Tab, ...]:
         Tab("Overview", reverse("overview"), page == "overview", "g o"),
         Tab("Offers", reverse("offers"), page.startswith("offer"), "g f"),
         Tab("Nodes", reverse("nodes"), page in {"nodes", "node"}, "g d"),
-        Tab("Holds", reverse("all-holds"), page in {"all-holds", "holds", "hold", "release"}, "g h"),
-        Tab("Catalog", reverse("catalog"), page in {"catalog", "order"}, "g c"),
+        Tab("Holds", reverse("all-holds"), page in {"all-holds", "hold", "release"}, "g h"),
+        Tab("Tenants", reverse("tenants"), page == "tenants" or page in TENANT_PAGES, "g t"),
+        Tab("Catalog", reverse("catalog"), page == "catalog", "g c"),
     )
+
+
+def _acting_tabs(page: str, tenant: str) -> tuple[Tab, ...]:
+    """The pages of one tenant, for a hoster who acts for it."""
+    if page not in TENANT_PAGES or not tenant:
+        return ()
+    words = (("holds", "Holds"), ("order", "Order"), ("budget", "Budget"), ("history", "History"))
+    return tuple(Tab(label, reverse(name, args=[tenant]), page == name) for name, label in words)
 
 
 def _tenant_tabs(page: str, tenant: str) -> tuple[Tab, ...]:
@@ -140,7 +151,12 @@ def _tenant_tabs(page: str, tenant: str) -> tuple[Tab, ...]:
         return (catalog,)
     return (
         catalog,
-        Tab("My GPUs", reverse("holds", args=[tenant]), page in {"holds", "hold", "release"}, "g h"),
+        Tab(
+            "My GPUs",
+            reverse("holds", args=[tenant]),
+            page in {"holds", "hold", "release", "release-many"},
+            "g h",
+        ),
         Tab("Budget", reverse("budget", args=[tenant]), page == "budget", "g b"),
         Tab("History", reverse("history", args=[tenant]), page == "history", "g y"),
     )
@@ -153,9 +169,9 @@ def _tenant_choices(request: PortalRequest, page: str, tenant: str) -> tuple[Ten
         return ()
     choices = []
     for name in sorted(access.rights):
-        if page in TENANT_PAGES:
+        if page in TENANT_PAGES and page != "release-many":
             url = reverse(page, args=[name])
-        elif page in {"hold", "release"}:
+        elif page in {"hold", "release", "release-many"}:
             url = reverse("holds", args=[name])
         else:
             url = f"{reverse('catalog')}?{urlencode({'tenant': name})}"

@@ -38,6 +38,8 @@ PAGES: Final = (
     PageOf("offer-edit", "hoster", "/hoster/offers/h200-sxm/"),
     PageOf("offer-delete", "hoster", "/hoster/offers/h200-sxm/delete/"),
     PageOf("holds-of-all", "hoster", "/hoster/holds/"),
+    PageOf("tenants", "hoster", "/hoster/tenants/"),
+    PageOf("holds-for-a-tenant", "hoster", "/tenants/tenant-acme/gpus/"),
     PageOf("nodes", "hoster", "/hoster/nodes/"),
     PageOf("node", "hoster", "/hoster/nodes/hgx-h200-1/"),
     PageOf("node-with-a-dead-device", "hoster", "/hoster/nodes/l4-2/"),

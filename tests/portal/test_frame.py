@@ -25,7 +25,7 @@ def nav_of(html: str) -> list[str]:
     [
         ("alice", ["Catalog", "My GPUs", "Budget", "History"]),
         ("stranger", ["Catalog"]),
-        ("hoster", ["Overview", "Offers", "Nodes", "Holds", "Catalog"]),
+        ("hoster", ["Overview", "Offers", "Nodes", "Holds", "Tenants", "Catalog"]),
     ],
 )
 def test_everybody_is_led_to_their_own_pages(rest: As, mirrored: Mirrored, who: str, tabs: list[str]) -> None:
@@ -45,6 +45,27 @@ def test_the_switcher_keeps_the_page_and_is_there_for_several_tenants_only(
     assert "tenant-globex" not in html
 
 
+def test_the_hoster_acts_for_any_tenant_from_its_pages(rest: As, mirrored: Mirrored) -> None:
+    hoster = rest("hoster").client
+    for page in ("gpus", "order", "budget", "history"):
+        html = hoster.get(f"/tenants/tenant-acme/{page}/").content.decode()
+        acting = html.split('aria-label="For tenant-acme"')[1].split("</nav>")[0]
+        assert re.findall(r'href="(/[^"]*)"', acting)[1:] == [
+            f"/tenants/tenant-acme/{name}/" for name in ("gpus", "order", "budget", "history")
+        ]
+        assert acting.count('aria-current="page"') == 1
+    assert 'class="acting"' not in rest("alice").client.get("/tenants/tenant-acme/gpus/").content.decode()
+
+
+def test_the_help_names_the_keys_that_work_on_this_page(rest: As, mirrored: Mirrored) -> None:
+    for who in ("alice", "bob", "hoster"):
+        html = rest(who).client.get("/").content.decode()
+        told = words(html.split('class="keys"')[1].split("</dl>")[0])
+        for keys in re.findall(r'data-key="(\w(?: \w)?)"', html):
+            assert keys in told, (who, keys)
+        assert ("new order" in told) == (who == "alice")
+
+
 PAGES = [
     ("alice", "/"),
     ("alice", "/tenants/tenant-acme/order/"),
@@ -61,6 +82,8 @@ PAGES = [
     ("hoster", "/hoster/nodes/"),
     ("hoster", "/hoster/nodes/n1/"),
     ("hoster", "/hoster/holds/"),
+    ("hoster", "/hoster/tenants/"),
+    ("hoster", "/tenants/tenant-acme/gpus/"),
     (None, "/login/"),
     ("alice", "/nowhere/"),
 ]
