@@ -133,6 +133,14 @@ class Budgets:
             (member, self.used(member, subject)) for member in sorted(self._members(pool.owner, subject))
         )
 
+    def around(self, namespaces: Iterable[str]) -> set[str]:
+        """Give everybody whose budgets may read differently when these namespaces' use or quotas change: they, whoever is below
+        them, and whoever is below an ancestor of theirs that sets a budget."""
+        tops = set(namespaces)
+        for namespace in tuple(tops):
+            tops.update(above for above in self._tenants.ancestors(namespace) if above in self._quotas)
+        return tops.union(*(self._tenants.descendants(top) for top in tops))
+
     def unknown_keys(self, class_names: Iterable[str]) -> tuple[tuple[str, str], ...]:
         """Give ("namespace/name" of the quota, bare key) for every key that names no class: probable typos."""
         known = {*class_names, TOTAL}

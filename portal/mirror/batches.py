@@ -123,7 +123,7 @@ class BatchWriter:
         is_changed = stock.write_cells(self.ledger, cells)
         if stock.write_totals(self.ledger, classes, offered=self._classes) or is_changed:
             nudge_on_commit("stock", "", "")
-        for namespace in sorted(self._budgets_due):
+        for namespace in sorted(self.ledger.budgets.around(self._budgets_due)):
             nudge_on_commit("budgets", namespace, "")
 
 

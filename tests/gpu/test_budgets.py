@@ -180,3 +180,17 @@ def test_a_tenant_sees_every_budget_it_counts_against_and_who_shares_it(budgets:
     assert [budget.key for budget in budgets.of_namespace(LAB)] == ["gpu.cozystack.io/h200", L40S, TOTAL]
     assert budgets.pool_members(LAB, "l40s") == ((ACME, 0), (LAB, 2))
     assert budgets.used(LAB) == 2
+
+
+def test_a_change_concerns_all_who_share_a_budget_and_all_below(budgets: Budgets) -> None:
+    budgets.set_namespace(a_namespace("tenant-acme-lab-b", ancestors=["tenant-root", "tenant-acme"]))
+    everybody = budgets.around(["tenant-root"])
+
+    assert budgets.around(["tenant-acme-lab"]) == {"tenant-acme-lab"}, "nobody above has a budget to share"
+
+    budgets.set_quota(a_quota({"gpu.cozystack.io/total": 9}))
+
+    assert budgets.around(["tenant-acme-lab-b"]) == {"tenant-acme", "tenant-acme-lab", "tenant-acme-lab-b"}
+    assert budgets.around(["tenant-acme"]) == budgets.around(["tenant-acme-lab-b"])
+    assert budgets.around(["tenant-root"]) == everybody > budgets.around(["tenant-acme"])
+    assert budgets.around([]) == set()

@@ -14,11 +14,12 @@ from gpu.ledger import Ledger
 from kube.errors import Unavailable
 from kube.kinds import GPU_CLAIMS, AnyKind
 from kube.watching import Event, EventType
+from portal import nudges
 from portal.freshness import freshness
 from portal.mirror import stock
 from portal.mirror.batches import BatchWriter
 from portal.models import ClaimRecord, ClassStock, FeedState, NodeStock
-from tests.builders import L40S, a_claim, a_class, a_launcher, a_node, a_pod
+from tests.builders import L40S, a_claim, a_class, a_launcher, a_namespace, a_node, a_pod, a_quota
 from tests.portal.mirrored import all_listed, at_version, show, told
 
 pytestmark = pytest.mark.django_db
@@ -194,3 +195,34 @@ def test_counting_the_rows_anew_gives_the_same_stock() -> None:
     assert cells() == kept
     assert ClassStock.objects.get().free == 4
     assert Ledger().cells() == {}
+
+
+def test_whoever_shares_a_budget_hears_of_its_change(
+    monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    sent: list[tuple[str, str]] = []
+    monkeypatch.setattr(nudges, "connection", lambda: Wire(sent))
+    tenants = [
+        a_namespace("tenant-acme"),
+        a_namespace("tenant-acme-lab", ancestors=["tenant-acme"]),
+        a_namespace("tenant-globex"),
+        a_quota({"gpu.cozystack.io/total": 9}),
+    ]
+    writer = a_writer(*world(), *(told(ADDED, at_version(obj, 20 + n)) for n, obj in enumerate(tenants)))
+    claim = at_version(a_claim("three", gpus=1, namespace="tenant-acme-lab", node="n1"), 50)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        writer.write([told(ADDED, claim)], at=NOW)
+
+    assert [ns for kind, ns in sent if kind == "budgets"] == ["tenant-acme", "tenant-acme-lab"]
+
+
+class Wire:
+    """The end of the wire to Redis that we hold."""
+
+    def __init__(self, sent: list[tuple[str, str]]) -> None:
+        self._sent = sent
+
+    def publish(self, channel: str, line: str) -> None:
+        kind, namespace, _ = line.split(" ")
+        self._sent.append((kind, namespace))
