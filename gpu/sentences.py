@@ -109,7 +109,14 @@ def _is(count: int | str) -> str:
 def _capacity_unknown(numbers: Numbers) -> str:
     if "age" not in numbers:
         return "What is free is not known right now."
-    return f"What is free is not known right now: the last figures are {numbers['age']} s old."
+    return f"What is free is not known right now: the last figures are {_age(numbers['age'])} old."
+
+
+def _age(seconds: int | str) -> str:
+    """Write an age as people say it, from two minutes and two hours on in the larger unit."""
+    if isinstance(seconds, str) or seconds < 120:
+        return f"{seconds} s"
+    return f"{seconds // 60} min" if seconds < 7200 else f"{seconds // 3600} h"
 
 
 _WORDING: Final[dict[Reason, Callable[[Numbers], str]]] = {

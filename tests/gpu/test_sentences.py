@@ -48,6 +48,18 @@ BUDGET: Numbers = {
             Refusal(Reason.CAPACITY_UNKNOWN, {"age": 90}),
             "What is free is not known right now: the last figures are 90 s old.",
         ),
+        (
+            Refusal(Reason.CAPACITY_UNKNOWN, {"age": 119}),
+            "What is free is not known right now: the last figures are 119 s old.",
+        ),
+        (
+            Refusal(Reason.CAPACITY_UNKNOWN, {"age": 2407}),
+            "What is free is not known right now: the last figures are 40 min old.",
+        ),
+        (
+            Refusal(Reason.CAPACITY_UNKNOWN, {"age": 7200}),
+            "What is free is not known right now: the last figures are 2 h old.",
+        ),
         (Refusal(Reason.CLASS_NOT_FOUND), "This offer does not exist."),
         (Refusal(Reason.NO_ELIGIBLE_NODE), "No node serves this offer at the moment."),
     ],
