@@ -23,12 +23,12 @@ class FencedGateway:
     """Reads freely; raises LeaseLost instead of writing once the lease is not ours.
 
     A patch here always names the resourceVersion it was computed from: the API server answers Conflict when the object has
-    changed since. No more writes are under way at once than there are connections, with some left for the lease, so that a write
-    never waits between the check and its sending.
+    changed since. The check is made again when the bytes are about to leave, as a process may be stopped while it connects. Fewer
+    writes are under way at once than there are connections: renewing the lease never waits for them.
     """
 
     def __init__(self, gateway: AsyncGateway, leadership: Leadership) -> None:
-        self._gateway = gateway
+        self._gateway = gateway.guarded(leadership.require)
         self._leadership = leadership
         self._turns = asyncio.Semaphore(WRITES_AT_ONCE)
 

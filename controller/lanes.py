@@ -23,7 +23,8 @@ K = TypeVar("K", bound=Hashable)
 log = structlog.get_logger(__name__)
 
 FIRST_RETRY_SECONDS: Final = 0.05
-LAST_RETRY_SECONDS: Final = 15.0
+LAST_RETRY_SECONDS: Final = 4.0
+"""Short enough that after a long outage everything is written within ten seconds."""
 
 
 def retry_seconds(attempt: int, *, asked_for: int | None = None) -> float:

@@ -18,6 +18,7 @@ from gpu.corekinds import Namespace, Node, ObjectMeta, Pod, ResourceQuota
 from gpu.ledger import Ledger
 from gpu.resources import GPUClaim, GPUClass, GPUNode
 from kube.aio import AsyncGateway
+from kube.backoff import Backoff
 from kube.kinds import (
     GPU_CLAIMS,
     GPU_CLASSES,
@@ -49,6 +50,8 @@ PACE: Final = (50.0, 10.0)
 CLAIMS_PACE: Final = (15.0, 5.0)
 """Seconds a stream is kept, and seconds of grace: one that died without a word is noticed within the sum. For claims that must be
 before the reservations of the orders it hid run out."""
+LONGEST_PAUSE_SECONDS: Final = 2.0
+"""Between two attempts to list again. The controller is one client with seven watches: it need not hold back for longer."""
 
 
 def key_of(metadata: ObjectMeta) -> Key:
@@ -147,7 +150,13 @@ class World:
         """Watch a kind for ever."""
         stream_seconds, grace_seconds = CLAIMS_PACE if kind is GPU_CLAIMS else PACE
         async with aclosing(
-            watch(gateway, kind, stream_seconds=stream_seconds, grace_seconds=grace_seconds)
+            watch(
+                gateway,
+                kind,
+                stream_seconds=stream_seconds,
+                grace_seconds=grace_seconds,
+                backoff=Backoff(longest_seconds=LONGEST_PAUSE_SECONDS),
+            )
         ) as events:
             async for event in events:
                 self.see(kind, event)

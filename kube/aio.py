@@ -22,7 +22,7 @@ from kube.config import ClusterConfig
 from kube.credentials import Identity, holder_of, impersonate
 from kube.errors import Gone
 from kube.kinds import AnyKind, Kind
-from kube.sessions import Sessions
+from kube.sessions import Guard, Sessions
 from kube.statuses import error_from_answer
 from kube.transport import Answer
 
@@ -36,9 +36,10 @@ logger: Final = logging.getLogger(__name__)
 class AsyncGateway:
     """The API server, as the service itself or as one user. Make it with :meth:`connect`."""
 
-    def __init__(self, sessions: Sessions, identity: Identity) -> None:
+    def __init__(self, sessions: Sessions, identity: Identity, guard: Guard | None = None) -> None:
         self._sessions = sessions
         self._identity = identity
+        self._guard = guard
 
     @classmethod
     def connect(
@@ -54,11 +55,15 @@ class AsyncGateway:
 
     def as_user(self, username: str, groups: Iterable[str]) -> AsyncGateway:
         """Act as the user by impersonation; the API server's RBAC decides what they may."""
-        return AsyncGateway(self._sessions, impersonate(username, groups))
+        return AsyncGateway(self._sessions, impersonate(username, groups), self._guard)
 
     def with_token(self, token: str) -> AsyncGateway:
         """Act as the holder of the token (passthrough)."""
-        return AsyncGateway(self._sessions, holder_of(token))
+        return AsyncGateway(self._sessions, holder_of(token), self._guard)
+
+    def guarded(self, guard: Guard) -> AsyncGateway:
+        """Have the guard asked when a write is about to leave; what it raises makes the write Unavailable, and unsent."""
+        return AsyncGateway(self._sessions, self._identity, guard)
 
     async def aclose(self) -> None:
         """Close the connections, those of every gateway that shares them too."""
@@ -264,7 +269,7 @@ class AsyncGateway:
         return read_object(kind, answer.body, warnings=read_warnings(answer.warnings))
 
     async def _send(self, call: Call) -> Answer:
-        answer = await self._sessions.send(call, self._identity)
+        answer = await self._sessions.send(call, self._identity, self._guard)
         if 200 <= answer.code < 300:
             return answer
         raise error_from_answer(answer.code, answer.body, retry_after=answer.retry_after)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import aiohttp
 from yarl import URL
@@ -24,6 +24,9 @@ from kube.transport import WHOLE_ANSWER_SECONDS, Answer
 
 _HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "gpu-portal"}
 _KEEPALIVE_SECONDS: Final = 60.0
+
+Guard = Callable[[], None]
+"""Raises when a call must not be sent any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +49,24 @@ class Sessions:
         self._connect_seconds = timeout[0]
         self._open: dict[str, _Session] = {}
 
-    async def send(self, call: Call, identity: Identity) -> Answer:
-        """Send the call. Raise Unavailable when there is no answer. A 401 is tried again once with a newer token."""
+    async def send(self, call: Call, identity: Identity, guard: Guard | None = None) -> Answer:
+        """Send the call. Raise Unavailable when there is no answer. A 401 is tried again once with a newer token.
+
+        ``guard`` is asked when everything is ready and the bytes of a call with a body are about to leave: waiting for a
+        connection takes time, in which much may have changed. The call is Unavailable when it raises.
+        """
         if not identity.is_own:
-            return await self._exchange("foreign", call, identity, None)
+            return await self._exchange("foreign", call, identity, None, guard)
         credentials = self._config.credentials
         authorization = credentials.authorization()
-        answer = await self._exchange("own", call, identity, authorization)
+        answer = await self._exchange("own", call, identity, authorization, guard)
         if answer.code != 401:
             return answer
         credentials.reload()
         renewed = credentials.authorization()
-        return await self._exchange("own", call, identity, renewed) if renewed != authorization else answer
+        if renewed == authorization:
+            return answer
+        return await self._exchange("own", call, identity, renewed, guard)
 
     async def lines(
         self, call: Call, identity: Identity, *, quiet_seconds: float
@@ -123,10 +132,14 @@ class Sessions:
         if sessions:
             await asyncio.sleep(0)  # transports close in the loop's next round
 
-    async def _exchange(self, pool: str, call: Call, identity: Identity, authorization: str | None) -> Answer:
+    async def _exchange(
+        self, pool: str, call: Call, identity: Identity, authorization: str | None, guard: Guard | None
+    ) -> Answer:
         session = self._session(pool)
         try:
-            async with self._request(session, call, identity, authorization, self._timeout) as response:
+            async with self._request(
+                session, call, identity, authorization, self._timeout, guard
+            ) as response:
                 body = await response.read()
                 headers = response.headers
                 return Answer(
@@ -145,6 +158,7 @@ class Sessions:
         identity: Identity,
         authorization: str | None,
         timeout: aiohttp.ClientTimeout,
+        guard: Guard | None = None,
     ) -> aiohttp.client._RequestContextManager:
         headers = identity.headers(authorization)
         if call.body is not None:
@@ -159,6 +173,7 @@ class Sessions:
             proxy=self._config.proxy,
             timeout=timeout,
             allow_redirects=False,
+            trace_request_ctx=guard,
         )
 
     def _session(self, pool: str) -> _Session:
@@ -171,11 +186,30 @@ class Sessions:
                 keepalive_timeout=_KEEPALIVE_SECONDS,
             )
             http = aiohttp.ClientSession(
-                connector=connector, headers=_HEADERS, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+                connector=connector,
+                headers=_HEADERS,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=False,
+                trace_configs=[_asking_guards()],
             )
             tls = self._config.tls_without_certificate if is_foreign else self._config.tls
             session = self._open[pool] = _Session(http, tls)
         return session
+
+
+def _asking_guards() -> aiohttp.TraceConfig:
+    """Ask a call's guard right before its bytes are handed to the socket: headers travel with the first bytes of the body."""
+
+    async def ask(
+        session: aiohttp.ClientSession, context: Any, sent: aiohttp.TraceRequestChunkSentParams
+    ) -> None:
+        guard: Guard | None = context.trace_request_ctx
+        if guard is not None:
+            guard()
+
+    config = aiohttp.TraceConfig()
+    config.on_request_chunk_sent.append(ask)
+    return config
 
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:

@@ -12,7 +12,7 @@ from controller.fenced import FencedGateway
 from controller.leader import LEASE_NAME, Leadership, LeaseLost, LeaseTimes
 from kube import config
 from kube.aio import AsyncGateway
-from kube.errors import NotFound
+from kube.errors import NotFound, Unavailable
 from kube.kinds import GPU_CLASSES, LEASES, NAMESPACES
 from tests.kube.servers import RunningServer
 
@@ -192,3 +192,30 @@ async def test_a_lease_that_was_deleted_is_lost(gateway: AsyncGateway) -> None:
 
     await asyncio.wait_for(keeping, 10)
     assert not alice.is_held
+
+
+async def test_a_write_that_was_ready_to_leave_stays_when_the_lease_is_lost_meanwhile(
+    own_server: RunningServer,
+) -> None:
+    clock = Clock()
+    async with AsyncGateway.connect(config.load(own_server.kubeconfig), pool_size=1) as gateway:
+        alice = a_candidate(gateway, "alice", clock)
+        await alice.acquire()
+        asked = 0
+
+        class RunsOut(Leadership):
+            """The first look says yes; then time passes while the connection is made."""
+
+            def require(self) -> None:
+                nonlocal asked
+                asked += 1
+                if asked > 1:
+                    raise LeaseLost
+
+        alice.__class__ = RunsOut
+        with pytest.raises(Unavailable):
+            await FencedGateway(gateway, alice).create(NAMESPACES, {"metadata": {"name": "too-late"}})
+
+        assert asked == 2
+        with pytest.raises(NotFound):
+            await gateway.get(NAMESPACES, "too-late")
