@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -24,7 +25,8 @@ from kube.kinds import GPU_NODES
 from kube.watching import watch
 from tests.controller.processes import RunningController, start_controller
 
-RESERVATION_SECONDS = 5.0
+RESERVATION_SECONDS = 30.0
+"""The controller's default. It is longer than a dead watch goes unnoticed, which is what it has to be."""
 AGREE_SECONDS = 10.0
 
 
@@ -74,10 +76,14 @@ class Arena:
     async def rest(self, *, seconds: float = AGREE_SECONDS) -> float | None:
         """Put everything back and wait until all agree; what does not is a finding."""
         await self.unrest.end()
+        await self.tenants.end()
         return await settle(self.checker, seconds=seconds)
 
     async def empty(self) -> float | None:
-        """Give everything back and wait until nothing is held or promised any more; what is left is a leak."""
+        """Give everything back and wait until nothing is held or promised any more; what is left is a leak.
+
+        Orders that were admitted and never stored are promised until their reservations run out.
+        """
         held = iter([*self.checker.alive])
 
         async def work() -> None:
@@ -87,7 +93,9 @@ class Arena:
         async with asyncio.TaskGroup() as tasks:
             for _ in range(16):
                 tasks.create_task(work())
-        return await settle(self.checker, seconds=RESERVATION_SECONDS + AGREE_SECONDS)
+        while self.checker.refusals.ghosts(at=time.monotonic()):
+            await asyncio.sleep(0.5)
+        return await settle(self.checker, seconds=AGREE_SECONDS)
 
 
 @asynccontextmanager
@@ -139,10 +147,7 @@ async def start_and_publish(
     ``way``: how it reaches the server, where that is not the usual one.
     """
     controller = await asyncio.to_thread(
-        start_controller,
-        way or server,
-        folder,
-        f"--reservation-seconds={RESERVATION_SECONDS}",
+        start_controller, way or server, folder, f"--reservation-seconds={RESERVATION_SECONDS}"
     )
     published: set[str] = set()
     async with (

@@ -128,6 +128,12 @@ class Tenants:
             return
         self._doubtful.discard(key)
 
+    async def end(self) -> None:
+        """Delete whatever is there perhaps, until the server says that it is not."""
+        while self._doubtful:
+            for key in list(self._doubtful):
+                await self.release(key)
+
     def _release_later(self, key: Key, *, seconds: float) -> None:
         async def release(due_at: float) -> None:
             if key in self._checker.alive or key in self._doubtful:

@@ -19,6 +19,7 @@ from bench.oversell.past import Past
 if TYPE_CHECKING:
     from bench.oversell.checker import Order
 
+_GHOST: Final = "ghost"
 _CANDIDATES: Final = 4
 """Nodes that are followed for one call. Any of them that stays good convicts; more only cost time."""
 
@@ -108,7 +109,13 @@ class RefusalJudge:
             ghost = Pending(
                 pending.namespace, pending.class_name, pending.resource, pending.count, at + ghost_seconds
             )
-            self._pending[*key, "ghost"] = ghost
+            self._pending[*key, _GHOST] = ghost
+
+    def ghosts(self, *, at: float) -> list[Pending]:
+        """Give the orders that may have been admitted, are stored nowhere and stay reserved for a while."""
+        return [
+            pending for key, pending in self._pending.items() if key[-1] == _GHOST and pending.until >= at
+        ]
 
     def close(self, *, at: float) -> None:
         """Convict whoever refused what fitted until now."""

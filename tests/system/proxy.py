@@ -27,7 +27,7 @@ from kube.config import ClusterConfig
 
 HOST: Final = "127.0.0.1"
 _WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-_PASSED_ON: Final = ("Authorization", "Content-Type", "Accept", "User-Agent")
+_PASSED_ON: Final = ("Authorization", "Content-Type", "Accept", "Accept-Encoding", "User-Agent")
 _PASSED_BACK: Final = ("Content-Type", "Retry-After", "Warning")
 _ODD_BODIES: Final = (
     (502, "text/html", "<html><body><h1>502 Bad Gateway</h1></body></html>"),
@@ -56,6 +56,7 @@ class Faults:
     answers_lost_after_seconds: float = 0.2
     are_events_doubled: bool = False
     are_watches_expired: bool = False
+    is_cut_off: bool = False
 
 
 @dataclass
@@ -82,6 +83,14 @@ class FaultProxy:
     def expire_watches(self) -> None:
         """Tell every watch that its version is too old, and whoever asks for a new one too."""
         self.faults.are_watches_expired = True
+        self._break_watches()
+
+    def cut_off(self) -> None:
+        """Break every connection and take no new one up."""
+        self.faults.is_cut_off = True
+        self._break_watches()
+
+    def _break_watches(self) -> None:
         for event in list(self._breaks):
             event.set()
 
@@ -97,6 +106,9 @@ class _Handler:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         faults, counts = self.proxy.faults, self.proxy.counts
+        if faults.is_cut_off:
+            counts["cut off"] += 1
+            return _hang_up(request)
         if self.random.random() < faults.odd_bodies:
             counts["odd bodies"] += 1
             code, kind, text = self.random.choice(_ODD_BODIES)
@@ -146,14 +158,16 @@ class _Handler:
                 await response.prepare(request)
                 self.proxy.watches += 1
                 try:
-                    await self._pass_on(found, response)
+                    await self._pass_on(found, request, response)
                 finally:
                     self.proxy.watches -= 1
                 return response
         except (aiohttp.ClientError, OSError):
             return _hang_up(request)
 
-    async def _pass_on(self, found: aiohttp.ClientResponse, response: web.StreamResponse) -> None:
+    async def _pass_on(
+        self, found: aiohttp.ClientResponse, request: web.Request, response: web.StreamResponse
+    ) -> None:
         proxy, is_broken = self.proxy, asyncio.Event()
         proxy._breaks.add(is_broken)
         lines = _lines(found)
@@ -166,6 +180,9 @@ class _Handler:
                 if breaking.done():
                     reading.cancel()
                     await asyncio.gather(reading, return_exceptions=True)
+                    if proxy.faults.is_cut_off:
+                        _hang_up(request)
+                        return
                     proxy.counts["expired watches"] += 1
                     error = json.dumps({"type": "ERROR", "object": EXPIRED}).encode()
                     await response.write(error + b"\n")

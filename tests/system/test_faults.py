@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ from tests.system.proxy import FaultProxy, Faults, fault_proxy
 
 ROUNDS = int(os.environ.get("FAULT_ROUNDS", "2"))
 STALL_SECONDS = float(os.environ.get("STALL_SECONDS", "3"))
+CUT_OFF_SECONDS = float(os.environ.get("CUT_OFF_SECONDS", "12"))
+LOADED_SECONDS = 1.0
 CONVERGED_SECONDS = 10.0
 AT_LEAST = 50
 _SETTINGS = Settings(
@@ -50,19 +53,22 @@ class Stage:
         """Load, fault, heal; then all must agree within ten seconds."""
         clients = self.running.clients
         clients.open()
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(LOADED_SECONDS)
         await fault(self)
         self.proxy.heal()
+        healed_at = time.monotonic()
         await clients.close()
         await self.running.unrest.end()
-        took = await settle(self.running.checker, seconds=CONVERGED_SECONDS)
-        assert took is not None, self.words
-        self.took.append(took)
+        await self.running.tenants.end()
+        left = CONVERGED_SECONDS - (time.monotonic() - healed_at)
+        assert await settle(self.running.checker, seconds=left) is not None, self.words
+        self.took.append(time.monotonic() - healed_at)
 
     @property
     def words(self) -> str:
         checker = self.running.checker
-        return "\n".join([str(checker.findings), *checker.findings.words, str(dict(self.proxy.counts))])
+        counts = f"{dict(self.proxy.counts)} {dict(self.running.tenants.outcomes)}"
+        return "\n".join([str(checker.findings), *checker.findings.words, counts])
 
     async def until_served(self) -> None:
         """Wait until the API server answers again."""
@@ -112,6 +118,11 @@ async def stalled(stage: Stage) -> None:
     await asyncio.sleep(STALL_SECONDS)
 
 
+async def cut_off(stage: Stage) -> None:
+    stage.proxy.cut_off()
+    await asyncio.sleep(CUT_OFF_SECONDS)
+
+
 async def killed_server(stage: Stage) -> None:
     if stage.server.is_real:
         os.kill(stage.server.pid_of("kube-apiserver"), signal.SIGKILL)
@@ -138,6 +149,7 @@ FAULTS = {
     "doubled events": through_the_proxy("doubled events", Faults(are_events_doubled=True)),
     "expired watches": expired,
     "stalled watches": stalled,
+    "cut off": cut_off,
     "killed servers": killed_server,
     "killed etcds": killed_etcd,
     "all at once": through_the_proxy(
@@ -157,6 +169,7 @@ async def test_nothing_is_sold_twice_or_lost_and_all_agree_soon_after(
             await stage.round(FAULTS[name])
             if number and stage.proxy.counts[name] >= AT_LEAST:
                 break  # many were hit at once
+        assert await stage.running.empty() is not None, stage.words
 
         print(
             f"{name}: {len(stage.took)} rounds, {dict(stage.proxy.counts)}, {stage.running.tenants.orders} orders, "
