@@ -30,7 +30,7 @@ T = TypeVar("T", bound=Struct)
 
 TENANT = "tenant-acme"
 H100 = "nvidia.com/GH100_H100"
-WAIVSECONDS = 15.0
+WAIT_SECONDS = 15.0
 
 
 class Cluster:
@@ -185,7 +185,7 @@ class Cluster:
         last: T | None = None
         try:
             async with (
-                asyncio.timeout(WAIVSECONDS),
+                asyncio.timeout(WAIT_SECONDS),
                 aclosing(watch(self.gateway, kind, namespace=namespace)) as events,
             ):
                 async for event in events:
@@ -202,7 +202,7 @@ class Cluster:
         """Watch until there is no such object."""
         is_there = True
         async with (
-            asyncio.timeout(WAIVSECONDS),
+            asyncio.timeout(WAIT_SECONDS),
             aclosing(watch(self.gateway, kind, namespace=namespace)) as events,
         ):
             is_there = False
