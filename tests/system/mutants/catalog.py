@@ -71,7 +71,7 @@ MUTANTS: Final = (
         "controller/fenced.py",
         '{**change.get("metadata", {}), "resourceVersion": resource_version}',
         '{**change.get("metadata", {})}',
-        ("tests/controller/test_faults.py",),
+        ("tests/system/test_races.py",),
     ),
     Mutant(
         "a node that is gone is kept",
@@ -106,7 +106,7 @@ MUTANTS: Final = (
         "controller/binder.py",
         "        refused = self._refusals.get(key)\n",
         "        refused = self._refusals.pop(key, None)\n",
-        ("tests/controller/test_refusals.py",),
+        ("tests/system/test_races.py",),
     ),
     Mutant(
         "an older event overwrites a newer one",
