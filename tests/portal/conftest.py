@@ -12,18 +12,9 @@ from tests.portal.processes import Portal, copied_database, prepare_database, ru
 
 
 @pytest.fixture(scope="session")
-def process_postgres(request: pytest.FixtureRequest) -> str | None:
-    """The PostgreSQL server that processes of tests use, if they use one."""
-    if not request.config.getoption("--postgres"):
-        return None
-    url: str = request.getfixturevalue("postgres_url")
-    return url
-
-
-@pytest.fixture(scope="session")
-def prepared_database(tmp_path_factory: pytest.TempPathFactory, process_postgres: str | None) -> Path:
+def prepared_database(tmp_path_factory: pytest.TempPathFactory, postgres_url: str | None) -> Path:
     folder = tmp_path_factory.mktemp("template")
-    prepare_database(folder, process_postgres)
+    prepare_database(folder, postgres_url)
     return folder
 
 
@@ -31,11 +22,11 @@ def prepared_database(tmp_path_factory: pytest.TempPathFactory, process_postgres
 def portal(
     tmp_path_factory: pytest.TempPathFactory,
     prepared_database: Path,
-    process_postgres: str | None,
+    postgres_url: str | None,
     django_db_blocker: DjangoDbBlocker,
 ) -> Iterator[Portal]:
     """A cluster, a Redis and a database of the test's own; it starts the processes it wants to see."""
     folder = tmp_path_factory.mktemp("processes")
-    url = copied_database(prepared_database, folder, process_postgres)
+    url = copied_database(prepared_database, folder, postgres_url)
     with django_db_blocker.unblock(), running_portal(folder, database_url=url) as running:
         yield running
