@@ -52,13 +52,13 @@ def first_form(query: Mapping[str, str], offers: list[ClassRecord]) -> OrderForm
     """Give the form as it opens: everything is filled in already."""
     key = new_order_key()
     class_name = query.get("class", "") or (offers[0].name if offers else "")
-    name = suggested_name(class_name, key)
+    suggested = suggested_name(class_name, key)
     return OrderForm(
         {
             "class_name": class_name,
             "count": query.get("count", "") or "1",
-            "name": name,
-            "suggested": name,
+            "name": query.get("name", "") or suggested,
+            "suggested": suggested,
             "set_name": query.get("set", ""),
             "order_key": key,
         }
@@ -110,7 +110,7 @@ def verdict_of(
     return {
         "form": form,
         "verdict": verdict_words(answer.verdict, namespace=namespace),
-        "fits": [_fit(alternative, namespace) for alternative in fits],
+        "fits": [_fit(alternative, namespace, form) for alternative in fits],
         "code": order_as_code(
             spec,
             base_url=request.build_absolute_uri("/").rstrip("/"),
@@ -122,9 +122,16 @@ def verdict_of(
     }
 
 
-def _fit(alternative: Alternative, namespace: str) -> Fit:
-    query = urlencode({"class": alternative.class_name, "count": str(alternative.count)})
-    return Fit(f"{alternative.count} × {alternative.title}", f"{reverse('order', args=[namespace])}?{query}")
+def _fit(alternative: Alternative, namespace: str, form: OrderForm) -> Fit:
+    """Give the order that would fit, with what was typed beside the offer and the count."""
+    cleaned = form.cleaned_data
+    query = {"class": alternative.class_name, "count": str(alternative.count)}
+    if set_name := cleaned["new_set"] or cleaned["set_name"]:
+        query["set"] = set_name
+    if cleaned["name"] and cleaned["name"] != cleaned["suggested"]:
+        query["name"] = cleaned["name"]
+    address = f"{reverse('order', args=[namespace])}?{urlencode(query)}"
+    return Fit(f"{alternative.count} × {alternative.title}", address)
 
 
 def _price(spec: OrderSpec) -> str:

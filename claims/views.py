@@ -45,7 +45,8 @@ def order(request: PortalRequest, ns: str) -> HttpResponse:
         return _place(request, ns, OrderForm(request.POST))
     offers = offers_in_order()
     form = first_form(request.GET.dict(), offers)
-    response = render(request, "claims/order.html", page_of(request, request.access, ns, form, offers=offers))
+    page = page_of(request, request.access, ns, form, offers=offers)
+    response = render(request, "claims/order.html", {**page, "asks_count": "count" not in request.GET})
     # The back button must find this very form: with the key it was sent with, sending it again is the same order.
     response.headers["Cache-Control"] = "private, no-cache"
     return response

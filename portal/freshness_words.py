@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from portal.freshness import freshness
-from portal.templatetags.times import words
+from portal.templatetags.times import suffixed, words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ def freshness_words() -> FreshnessWords:
     if state.as_of is None:
         return FreshnessWords()
     clock = f"{state.as_of:%H:%M:%S} UTC"
-    age = words(timedelta(seconds=state.age_seconds or 0))
+    age = suffixed(words(timedelta(seconds=state.age_seconds or 0)), "ago")
     if state.is_live:
         return FreshnessWords(
             is_live=True, is_stale=False, word="live", title=f"As of {clock}", as_of=state.as_of, age=age

@@ -32,11 +32,17 @@ def age(at: datetime | None) -> str:
 
 
 @register.simple_tag
-def ago(at: datetime | None) -> SafeString:
-    """Show a time as its age; the title carries it in full."""
+def ago(at: datetime | None, suffix: str = "") -> SafeString:
+    """Show a time as its age, with "ago" behind it where a sentence or a column needs that; the title carries it in full."""
     if at is None:
         return mark_safe("–")
     at = at.astimezone(UTC)
     stamp = f"{at:%Y-%m-%d %H:%M:%S}"
-    machine, age = f"{stamp.replace(' ', 'T')}Z", words(timezone.now() - at)
-    return mark_safe(f'<time datetime="{machine}" title="{stamp} UTC" data-ago>{age}</time>')  # noqa: S308  # digits
+    machine, age = f"{stamp.replace(' ', 'T')}Z", suffixed(words(timezone.now() - at), suffix)
+    shown = f'<time datetime="{machine}" title="{stamp} UTC" data-ago="{suffix}">{age}</time>'
+    return mark_safe(shown)  # noqa: S308  # digits and our own words
+
+
+def suffixed(age: str, suffix: str) -> str:
+    """Put "ago" behind an age that is a number."""
+    return f"{age} {suffix}" if suffix and age != "just now" else age

@@ -25,6 +25,19 @@
     if (field.id === "id_name" && field === document.activeElement) event.detail.shouldSwap = false;
   });
 
+  // A number: what is typed replaces it, the arrows step it.
+  document.addEventListener("focusin", (event) => {
+    if (event.target.matches("[data-counts]")) event.target.select();
+  });
+
+  document.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+    if (!step || !event.target.matches("[data-counts]") || !/^\d{1,9}$/.test(event.target.value.trim())) return;
+    event.preventDefault();
+    event.target.value = Math.max(1, Number(event.target.value) + step);
+    event.target.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+
   // A file is fetched by the browser, not into the page.
   document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-download]");

@@ -1,4 +1,4 @@
-// Relative times keep counting, and their titles are in the viewer's own zone. The words match portal/templatetags/times.py.
+// Relative times keep counting; titles, and times of the clock, are in the viewer's own zone. The words match portal/templatetags/times.py.
 (() => {
   const clockSkew = Date.now() - Number(document.documentElement.dataset.now || Date.now());
 
@@ -10,14 +10,27 @@
     return `${Math.floor(seconds / 86400)} d`;
   }
 
+  const absolute = (at) => at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
+
+  // A time of the clock, in the viewer's own zone.
+  function clocks() {
+    for (const time of document.querySelectorAll("time[data-clock]")) {
+      const at = new Date(time.dateTime);
+      const words = at.toLocaleTimeString(undefined, { timeStyle: time.dataset.clock || "medium" });
+      if (time.textContent !== words) time.textContent = words;
+      if (time.title !== absolute(at)) time.title = absolute(at);
+    }
+  }
+
   function show() {
     const now = Date.now() - clockSkew;
+    clocks();
     for (const time of document.querySelectorAll("time[data-ago]")) {
       const at = new Date(time.dateTime);
-      const words = ago((now - at) / 1000);
+      const age = ago((now - at) / 1000);
+      const words = time.dataset.ago && age !== "just now" ? `${age} ${time.dataset.ago}` : age;
       if (time.textContent !== words) time.textContent = words;
-      const title = at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
-      if (time.title !== title) time.title = title;
+      if (time.title !== absolute(at)) time.title = absolute(at);
     }
   }
 

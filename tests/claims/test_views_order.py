@@ -254,3 +254,28 @@ def test_a_release_that_fails_says_so_and_changes_nothing(
     assert response.status_code == 503
     assert "The cluster does not answer" in words(response.content.decode())
     assert ClaimRecord.objects.count() == 1
+
+
+def test_what_fits_now_keeps_the_set_and_the_name_that_was_typed(rest: As, mirrored: Mirrored) -> None:
+    mirrored(offer("l40s", free=2, display_name="L40S"), a_node())
+    client = rest("alice").client
+    sent = {**order(count="4"), "suggested": "l40s-0123", "set_name": "sim"}
+
+    html = client.get(f"{ORDER}verdict/", sent).content.decode()
+    address = unescape(html.split('class="panel-body picks"')[1].split('href="')[1].split('"')[0])
+    page = client.get(address).content.decode()
+
+    assert address == f"{ORDER}?class=l40s&count=2&set=sim&name=train"
+    assert value_of(page, "name") == "train"
+    assert value_of(page, "count") == "2"
+
+
+@pytest.mark.parametrize(("query", "is_asked"), [("class=l40s", True), ("class=l40s&count=2", False)])
+def test_the_count_is_where_one_types_first_unless_it_was_chosen(
+    rest: As, mirrored: Mirrored, query: str, is_asked: bool
+) -> None:
+    mirrored(offer("l40s", free=2))
+
+    html = rest("alice").client.get(f"{ORDER}?{query}").content.decode()
+
+    assert (" autofocus" in html.split('id="id_count"')[1].split(">")[0]) is is_asked

@@ -1,0 +1,28 @@
+"""Times are the viewer's: relative, with the absolute one in the title, in the zone of the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from tests.journeys.browsing import Person
+
+TOKYO = ZoneInfo("Asia/Tokyo")
+
+
+@pytest.mark.parametrize("path", ["/tenants/tenant-acme/gpus/train-1/", "/tenants/tenant-acme/history/"])
+def test_a_title_is_in_the_zone_of_the_browser(arrives: Callable[..., Person], path: str) -> None:
+    page = arrives("alice", timezone_id="Asia/Tokyo", locale="en-GB").goes_to(path)
+
+    event = page.locator(".timeline time, td[data-label=When] time").first
+    at = datetime.fromisoformat(event.get_attribute("datetime") or "").replace(tzinfo=UTC)
+    title = event.get_attribute("title") or ""
+
+    there = at.astimezone(TOKYO)
+    assert f"{there.day} {there:%b %Y}" in title
+    assert f"{there:%H:%M:%S}" in title
+    assert "GMT+9" in title
+    assert event.inner_text().endswith(" ago")
