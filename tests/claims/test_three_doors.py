@@ -10,9 +10,11 @@ import pytest
 from claims.orders import OrderRefused, OrderSpec
 from claims.preview import preview
 from claims.services import place_order
-from gpu.fit import Refusal
+from controller.quota_usage import published_keys
+from gpu.conditions import ConditionType, condition_of
+from gpu.fit import Capacity, Refusal
 from gpu.ledger import Ledger
-from gpu.resources import GPUClass, Mode
+from gpu.resources import ConditionStatus, GPUClass, Mode
 from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NAMESPACES, NODES, RESOURCE_QUOTAS
 from portal.mirror.stock import feed
 from tests.builders import a_claim, a_class, a_node, a_quota
@@ -70,23 +72,41 @@ ORDERS: dict[str, tuple[OrderSpec, tuple[str, ...]]] = {
 
 
 def build(live: Live, *, with_set: bool) -> None:
-    """Put the world into the cluster, and wait until the controller has said what is free of every class."""
+    """Put the world into the cluster, and wait until the controller has seen all of it."""
     live.put(*WORLD)
     if with_set:
         live.put(a_claim("first", gpus=2, set_name="pair"))
         live.wait_for(lambda: bool(live.claims() and live.claims()[0].status.node_name))
-
-    def classes() -> list[GPUClass]:
-        return [item.object for item in live.gateway.list_all(GPU_CLASSES).items]
-
-    wanted = 6 if with_set else 8
-    live.wait_for(
-        lambda: (
-            all(one.status.free is not None for one in classes())
-            and {one.metadata.name: one.status.free for one in classes()}["l40s"] == wanted
-        )
-    )
+    live.wait_for(lambda: is_settled(live))
     live.sync()
+
+
+def is_settled(live: Live) -> bool:
+    """Say whether every status is what a ledger of the same objects says. Then the controller's own ledger says it too."""
+    ledger = ledger_of(live)
+    classes = [item.object for item in live.gateway.list_all(GPU_CLASSES).items]
+    quotas = [item.object for item in live.gateway.list_all(RESOURCE_QUOTAS).items]
+    return all(written_of(one) == said_of(ledger.capacity(one.metadata.name)) for one in classes) and not any(
+        published_keys(quota).keys() - quota.status.used.keys() for quota in quotas
+    )
+
+
+def written_of(gpu_class: GPUClass) -> tuple[object, ...]:
+    served = condition_of(gpu_class.status.conditions, ConditionType.SERVED)
+    is_served = None if served is None else served.status is ConditionStatus.TRUE
+    return gpu_class.status.free, gpu_class.status.max_free_per_node, is_served
+
+
+def said_of(capacity: Capacity) -> tuple[object, ...]:
+    return capacity.free, capacity.max_free_per_node, capacity.has_eligible_node
+
+
+def ledger_of(live: Live) -> Ledger:
+    ledger = Ledger()
+    for kind in KINDS:
+        for item in live.gateway.list_all(kind).items:
+            feed(ledger, kind, item.object)
+    return ledger
 
 
 def at_the_first_door(live: Live, order: OrderSpec) -> tuple[Refusal, ...]:
@@ -104,11 +124,7 @@ def at_admission(live: Live, order: OrderSpec, *, dry_run: bool) -> tuple[Refusa
 
 
 def at_the_ledger(live: Live, order: OrderSpec) -> tuple[Refusal, ...]:
-    ledger = Ledger()
-    for kind in KINDS:
-        for item in live.gateway.list_all(kind).items:
-            feed(ledger, kind, item.object)
-    return ledger.check(order.order).refusals
+    return ledger_of(live).check(order.order).refusals
 
 
 @pytest.mark.parametrize("sentence", ORDERS)
