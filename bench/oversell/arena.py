@@ -147,7 +147,11 @@ async def start_and_publish(
     ``way``: how it reaches the server, where that is not the usual one.
     """
     controller = await asyncio.to_thread(
-        start_controller, way or server, folder, f"--reservation-seconds={RESERVATION_SECONDS}"
+        start_controller,
+        way or server,
+        folder,
+        f"--reservation-seconds={RESERVATION_SECONDS}",
+        "--webhook-timeout=5",  # as in production: on a busy machine an answer may take a second
     )
     published: set[str] = set()
     async with (

@@ -21,6 +21,9 @@ from kube.kinds import GPU_CLAIMS
 
 _COUNTS: Final = (1, 1, 1, 1, 1, 1, 2, 2, 2, 4, 8)
 _TRY_AGAIN_SECONDS: Final = 0.5
+ADMITTED: Final = "admitted"
+ADMITTED_DRY: Final = "admitted as dry run"
+REFUSED: Final = "refused"
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Tenants:
         """Order something and see what comes of it."""
         order = self._choose()
         self.arrived += 1
-        if await self.place(order, order.key[1], due_at=due_at):
+        if await self.place(order, order.key[1], due_at=due_at) == ADMITTED:
             seconds = self._random.expovariate(1 / self._life_seconds)
             self._release_later(order.key, seconds=seconds)
 
@@ -87,8 +90,8 @@ class Tenants:
             order = Order((taken[0], self._name("again")), self._choose_class(), 1)
             await self.place(order, taken[1], due_at=due_at)
 
-    async def place(self, order: Order, name: str, *, due_at: float, phase: str = "") -> bool:
-        """Send the order under the name; say whether it was admitted and stored. ``phase`` begins the names of its figures."""
+    async def place(self, order: Order, name: str, *, due_at: float, phase: str = "") -> str:
+        """Send the order under the name; give what came of it. ``phase`` begins the names of its figures."""
         self.orders += 1
         spec: dict[str, Any] = {"className": order.class_name, "count": order.count}
         if order.set_name:
@@ -99,22 +102,23 @@ class Tenants:
         self._checker.asked(order, at=sent_at)
         try:
             read = await self._gateway.create(GPU_CLAIMS, body, namespace=order.key[0], dry_run=order.dry_run)
-        except Denied as refused:
-            at = self._answered("refused", order, phase=phase, due_at=due_at, sent_at=sent_at)
-            self.outcomes[refused.reason] += 1
-            self._checker.refused(order, refused.reason, at=at)
+        except Denied as denied:
+            outcome = REFUSED
+            at = self._answered(outcome, order, phase=phase, due_at=due_at, sent_at=sent_at)
+            self.outcomes[denied.reason] += 1
+            self._checker.refused(order, denied.reason, at=at)
         except (AlreadyExists, Unavailable) as error:
-            at = self._answered(type(error).__name__, order, phase=phase, due_at=due_at, sent_at=sent_at)
+            outcome = type(error).__name__
+            at = self._answered(outcome, order, phase=phase, due_at=due_at, sent_at=sent_at)
             self._checker.unanswered(order, at=at, ghost_seconds=self._ghost_seconds)
             if isinstance(error, Unavailable) and not order.dry_run:
                 self._doubtful.add(order.key)
                 self._release_later(order.key, seconds=_TRY_AGAIN_SECONDS)
         else:
-            name = "admitted as dry run" if order.dry_run else "admitted"
-            at = self._answered(name, order, phase=phase, due_at=due_at, sent_at=sent_at)
+            outcome = ADMITTED_DRY if order.dry_run else ADMITTED
+            at = self._answered(outcome, order, phase=phase, due_at=due_at, sent_at=sent_at)
             self._checker.created(order, read.object.metadata.uid, at=at)
-            return not order.dry_run
-        return False
+        return outcome
 
     async def release(self, key: Key) -> None:
         self._checker.leaves(key)
@@ -146,7 +150,7 @@ class Tenants:
         self._figures.add(phase + outcome, at - due_at)
         self._figures.add(f"{phase}{outcome}, from sending", at - sent_at)
         self.outcomes[outcome] += 1
-        if outcome != "admitted":
+        if outcome != ADMITTED:
             self._due.pop(order.key, None)
         return at
 

@@ -13,7 +13,7 @@ from bench.oversell import plan as cluster
 from bench.oversell.checker import Checker, Order
 from bench.oversell.clients import Clients
 from bench.oversell.findings import Wrong
-from bench.oversell.load import Tenants
+from bench.oversell.load import ADMITTED, REFUSED, Tenants
 from bench.oversell.plan import Plan
 from kube.aio import AsyncGateway
 from kube.errors import Unavailable
@@ -153,16 +153,16 @@ class LastUnit:
             Order((namespace, f"last-{number}-{buyer}"), cluster.LAST, 1)
             for buyer, namespace in enumerate(namespaces)
         ]
-        losses = self._tenants.outcomes["CapacityUnknown"], self._tenants.outcomes["Unavailable"]
-        won = await asyncio.gather(
+        promised = any(ghost.class_name == cluster.LAST for ghost in self._checker.refusals.ghosts(at=due_at))
+        outcomes = await asyncio.gather(
             *(self._tenants.place(order, order.key[1], due_at=due_at, phase=RACE) for order in orders)
         )
+        won = [outcome == ADMITTED for outcome in outcomes]
         self.races += 1
         self.sold += sum(won)
         if sum(won) > 1:
             self._checker.findings.add(Wrong.OVERSOLD, f"{sum(won)} of {BUYERS} bought the last unit")
-        unknown = self._tenants.outcomes["CapacityUnknown"], self._tenants.outcomes["Unavailable"]
-        if not any(won) and unknown == losses:
+        if set(outcomes) == {REFUSED} and not promised and not self._checker.refusals.tolerates_unknown:
             self._checker.findings.add(Wrong.REFUSED, f"none of {BUYERS} got the last unit")
         for order, has_won in zip(orders, won, strict=True):
             if has_won:

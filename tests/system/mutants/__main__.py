@@ -22,7 +22,7 @@ from tests.system.mutants.catalog import MUTANTS, Mutant
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 _TESTS_FAILED: Final = 1
-_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 _LIMIT_SECONDS: Final = 600
 
 

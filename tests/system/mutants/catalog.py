@@ -155,7 +155,7 @@ MUTANTS: Final = (
         "gpu/planning.py",
         "hold.planned = common_node(self._book.in_set(order.namespace, order.set_name)) or best_fit(",
         "hold.planned = best_fit(",
-        LEDGER,
+        ("tests/system/test_sets.py",),
     ),
     Mutant(
         "a cordoned node goes on selling",
