@@ -178,6 +178,7 @@ def _queries(ask: Callable[[], None]) -> int:
         count += 1
         return execute(*call)
 
+    ask()  # what a process remembers is remembered now
     with connection.execute_wrapper(counting):
         ask()
     return count

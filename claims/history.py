@@ -16,6 +16,7 @@ from gpu.conditions import ConditionType, condition_of
 from gpu.fit import Refusal
 from gpu.resources import ConditionStatus, GPUClaim
 from portal.mirror import Change
+from portal.mirror.inserting import insert_missing
 
 
 def record_ordered(claim: GPUClaim, *, username: str, now: datetime) -> None:
@@ -49,7 +50,7 @@ def record_changes(changes: Iterable[Change]) -> None:
     events = [
         event for change in changes for event in events_between(change.before, change.after, now=change.at)
     ]
-    OrderEvent.objects.bulk_create(events, ignore_conflicts=True)
+    insert_missing(OrderEvent, events)
 
 
 def events_between(old: GPUClaim | None, new: GPUClaim | None, *, now: datetime) -> list[OrderEvent]:

@@ -20,6 +20,7 @@ from portal.mirror import feeds
 from portal.mirror.changes import Change, has_listeners, tell
 from portal.mirror.chunks import chunks
 from portal.mirror.columns import columns_of, decode, key_of, matters
+from portal.mirror.inserting import insert_missing
 from portal.mirror.writing import supersedes
 from portal.models import RECORDS, Record, Tombstone
 from portal.nudges import nudge_on_commit
@@ -125,7 +126,7 @@ def _write_some(kind: AnyKind, items: list[Item[Any]], list_started: datetime) -
             ):
                 continue
             changes.append(_change(kind, meta.namespace, meta.name, row, item.object, at))
-        record._default_manager.bulk_create(fresh, ignore_conflicts=True)
+        insert_missing(record, fresh)
         _announce(kind, changes)
     return len(changes)
 
