@@ -10,7 +10,7 @@ from django.http import StreamingHttpResponse
 
 from catalog.node_rows import node_rows
 from catalog.offer_rows import offer_rows
-from portal.export import as_yaml, csv_file, yaml_file
+from portal.export import as_yaml, csv_file, without_noise, yaml_file
 from portal.models import ClassRecord, NodeRecord, Record
 
 OFFER_HEADS: Final = (
@@ -40,7 +40,7 @@ NODE_HEADS: Final = (
     "taints",
 )
 _SERVERS_OWN: Final = frozenset(
-    {"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "deletionTimestamp"}
+    {"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp"}
 )
 
 
@@ -87,9 +87,8 @@ def _node_lines(records: Iterable[NodeRecord]) -> Iterator[tuple[object, ...]]:
 
 def _body_of(record: Record) -> Mapping[str, Any]:
     body: dict[str, Any] = msgspec.json.decode(bytes(record.body))
-    body.get("metadata", {}).pop("managedFields", None)
     kind = record.KIND
-    return {"apiVersion": kind.api_version, "kind": kind.name, **body}
+    return {"apiVersion": kind.api_version, "kind": kind.name, **without_noise(body)}
 
 
 def _to_apply(record: ClassRecord) -> str:

@@ -11,8 +11,9 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from catalog.cards import facts_of, stock_bar
-from catalog.offer_states import state_of
+from catalog.offer_states import NOT_SERVED_WORDS, OfferState, state_of
 from catalog.unit_bar import UnitBar
+from gpu.conditions import ConditionType, condition_of
 from portal.freshness import freshness
 from portal.listing import Column
 from portal.models import ClassRecord, ClassStock
@@ -69,6 +70,7 @@ class OfferRow:
     facts: str
     resource: str
     state: Pill
+    why: str
     bar: UnitBar | None
     units: int | None
     out_of_service: int | None
@@ -129,12 +131,14 @@ def in_order(rows: Iterable[OfferRow], wished: str) -> list[OfferRow]:
 def _row(record: ClassRecord, stock: ClassStock | None, is_known: bool) -> OfferRow:
     counted = stock if is_known else None
     limits = [limit for limit in (record.max_free_per_node, record.max_count) if limit is not None]
+    state = state_of(free=record.free, is_served=record.is_served, is_known=is_known)
     return OfferRow(
         name=record.name,
         title=record.title,
         facts=facts_of(record),
         resource=record.resource_name,
-        state=state_of(free=record.free, is_served=record.is_served, is_known=is_known).pill,
+        state=state.pill,
+        why=_why(record) if state is OfferState.NOT_SERVED else "",
         bar=stock_bar(counted) if counted else None,
         units=counted.units if counted else None,
         out_of_service=counted.out_of_service if counted else None,
@@ -146,3 +150,8 @@ def _row(record: ClassRecord, stock: ClassStock | None, is_known: bool) -> Offer
         edit_url=reverse("offer-edit", args=[record.name]),
         delete_url=reverse("offer-delete", args=[record.name]),
     )
+
+
+def _why(record: ClassRecord) -> str:
+    served = condition_of(record.object.status.conditions, ConditionType.SERVED)
+    return NOT_SERVED_WORDS.get(served.reason, served.message) if served else ""

@@ -8,6 +8,13 @@ from typing import Final
 from portal.pills import Pill
 
 LOW_AT_MOST: Final = 2
+NOT_SERVED_WORDS: Final = {
+    "NoNodeMatches": "Its node labels match no node.",
+    "NoNodeReady": "The nodes that could serve it are not ready, cordoned or closed to VMs.",
+    "TaintNotTolerated": "A taint of its nodes is not tolerated.",
+    "ResourceNotAdvertised": "The nodes it selects do not advertise its resource.",
+}
+"""Why nothing is free though nothing is sold, by the reason of the condition Served. For the hoster."""
 
 
 class OfferState(Enum):

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from django.db.models import Case, Count, Exists, F, Max, OuterRef, TextField, Value, When
 from django.urls import reverse
 
+from catalog.offer_states import NOT_SERVED_WORDS
 from catalog.resource_words import resource_warning
 from gpu.budgets import TOTAL, subject_of
 from gpu.conditions import ConditionType, Phase, condition_of
@@ -18,12 +19,6 @@ from portal.models import ClaimRecord, ClassRecord, GPUNodeRecord, NodeRecord, N
 from portal.tenancy import budget_quotas
 
 SHOWN: Final = 50
-_SERVED: Final = {
-    "NoNodeMatches": "Its node labels match no node.",
-    "NoNodeReady": "The nodes that could serve it are not ready, cordoned or closed to VMs.",
-    "TaintNotTolerated": "A taint of its nodes is not tolerated.",
-    "ResourceNotAdvertised": "The nodes it selects do not advertise its resource.",
-}
 
 
 @dataclass(frozen=True)
@@ -125,7 +120,7 @@ def _offers(offers: Sequence[ClassRecord], advertised: Collection[str]) -> Itera
         conditions = offer.object.status.conditions
         served = condition_of(conditions, ConditionType.SERVED)
         if served is not None and served.status is ConditionStatus.FALSE:
-            words = _SERVED.get(served.reason, served.message)
+            words = NOT_SERVED_WORDS.get(served.reason, served.message)
             if offer.resource_name not in advertised:
                 words = resource_warning(offer.resource_name, advertised)
             yield Problem(f"{offer.title} is served by no node", words, url)

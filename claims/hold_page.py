@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import yaml
@@ -14,9 +14,8 @@ from claims.redaction import for_tenant
 from claims.timeline import event_lines
 from gpu.resources import API_VERSION, CLAIMS_ANNOTATION
 from portal.access import Access
+from portal.export import without_noise
 from portal.models import ClaimRecord
-
-_NOISE: Final = ("managedFields",)
 
 
 def hold_page(access: Access, record: ClaimRecord) -> dict[str, Any]:
@@ -40,8 +39,7 @@ def yaml_of(record: ClaimRecord, *, sees_nodes: bool) -> str:
     body = msgspec.json.decode(raw)
     body.setdefault("apiVersion", API_VERSION)
     body.setdefault("kind", "GPUClaim")
-    for name in _NOISE:
-        body.get("metadata", {}).pop(name, None)
+    body = without_noise(body)
     ordered = {key: body[key] for key in ("apiVersion", "kind", "metadata", "spec", "status") if key in body}
     return yaml.safe_dump(ordered, sort_keys=False)
 

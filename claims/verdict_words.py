@@ -93,7 +93,11 @@ def _one_node(numbers: Numbers) -> str:
         return f"{numbers['freeOnSetNode']} free on the node of the set"
     if "maxFreePerNode" not in numbers:
         return "Not known without the stock."
-    return f"up to {numbers['maxFreePerNode']} free on one node"
+    return (
+        f"up to {numbers['maxFreePerNode']} free on one node"
+        if numbers["maxFreePerNode"]
+        else "none free on any node"
+    )
 
 
 def _per_vm(numbers: Numbers) -> str:

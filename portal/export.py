@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import yaml
 from django.http import StreamingHttpResponse
 
 MOST_ROWS: Final = 10_000
+_NOISE: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration"})
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -30,6 +31,18 @@ def csv_file(name: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) 
             yield str(writer.writerow([_safe(value) for value in row]))
 
     return _file(lines(), f"{name}.csv", "text/csv; charset=utf-8")
+
+
+def without_noise(body: dict[str, Any]) -> dict[str, Any]:
+    """Leave out of an object what machines keep in it for themselves."""
+    metadata = dict(body.get("metadata") or {})
+    metadata.pop("managedFields", None)
+    annotations = {
+        name: value for name, value in (metadata.pop("annotations", None) or {}).items() if name not in _NOISE
+    }
+    if annotations:
+        metadata["annotations"] = annotations
+    return {**body, "metadata": metadata}
 
 
 def as_yaml(document: Mapping[str, object]) -> str:

@@ -51,7 +51,9 @@ def test_offers_leave_as_csv_as_the_page_shows_them(rest: As, mirrored: Mirrored
 
 
 def test_offers_leave_as_yaml_that_can_be_applied(rest: As, mirrored: Mirrored) -> None:
-    mirrored(offer("l40s", free=2, memory="46068Mi"), a_class("other", model="H100", resource="nvidia.com/h"))
+    applied = offer("l40s", free=2, memory="46068Mi")
+    applied.metadata.annotations = {"kubectl.kubernetes.io/last-applied-configuration": "{}", "note": "ours"}
+    mirrored(applied, a_class("other", model="H100", resource="nvidia.com/h"))
 
     documents = list(yaml.safe_load_all(file_of(rest("hoster"), OFFERS, q="l40s", export="yaml")))
 
@@ -59,6 +61,7 @@ def test_offers_leave_as_yaml_that_can_be_applied(rest: As, mirrored: Mirrored) 
     assert documents[0]["kind"] == "GPUClass"
     assert documents[0]["spec"]["memory"] == "46068Mi"
     assert "status" not in documents[0]
+    assert documents[0]["metadata"]["annotations"] == {"note": "ours"}
     assert not {"uid", "resourceVersion", "generation"} & documents[0]["metadata"].keys()
 
 

@@ -218,3 +218,12 @@ def test_a_resource_that_nobody_advertises_is_warned_of_once_with_the_closest_on
     assert 'name="resource_name" value="nvidia.com/GRID_T4-2Q"' in taken
     assert "No node advertises" not in taken
     assert text_of(client, "/hoster/").count("No node advertises this resource") == 1
+
+
+def test_the_list_says_why_nothing_of_an_offer_is_free(rest: As, mirrored: Mirrored) -> None:
+    mirrored(offer("l40s", free=0, served=False), offer("sold", free=0))
+
+    text = text_of(rest("hoster").client, OFFERS)
+
+    assert "Not served The nodes that could serve it are not ready, cordoned or closed to VMs." in text
+    assert text.count("The nodes that could") == 1
