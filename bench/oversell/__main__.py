@@ -18,7 +18,7 @@ import uvloop
 
 from bench.oversell.arena import Arena, Settings, arena, fill, start_and_publish
 from bench.oversell.figures import Figures
-from bench.oversell.paces import ALONE, BURST, floor, orders
+from bench.oversell.paces import ALONE, BURST, floor, orders, pods
 from bench.oversell.plan import Plan
 from kube import config
 from kube.aio import AsyncGateway
@@ -100,6 +100,12 @@ async def measure_floor(server: RunningServer, figures: Figures, options: argpar
         return await floor(gateway, figures, alone=options.alone, burst=options.burst)
 
 
+async def measure_scheduler(server: RunningServer, figures: Figures, options: argparse.Namespace) -> float:
+    """Before the controller starts: its pods would be foreign units to it, and both would share the processors."""
+    async with AsyncGateway.connect(config.load(server.kubeconfig), pool_size=64) as gateway:
+        return await pods(gateway, figures, alone=options.alone, burst=options.burst)
+
+
 async def run(options: argparse.Namespace, folder: Path) -> int:
     plan = Plan(nodes=options.nodes, tenants=options.tenants)
     settings = Settings(
@@ -116,11 +122,16 @@ async def run(options: argparse.Namespace, folder: Path) -> int:
     )
     paces = Figures()
     with ExitStack() as stack:
-        start = start_real_server if options.cluster == "real" else start_dev_server
-        server = start(folder / "server")
+        companions = ("kube-scheduler",) if options.scheduler else ()
+        server = (
+            start_real_server(folder / "server", companions=companions)
+            if options.cluster == "real"
+            else start_dev_server(folder / "server")
+        )
         stack.callback(server.kill)
         await fill(server, plan)
         floors = [await measure_floor(server, paces, options)]
+        scheduled = await measure_scheduler(server, paces, options) if companions else 0.0
         controller = await start_and_publish(server, folder / "controller", plan)
         stack.callback(controller.kill)
         async with arena(server, settings) as running:
@@ -135,10 +146,13 @@ async def run(options: argparse.Namespace, folder: Path) -> int:
             print(title.strip())
             print(paces.line(f"{title}floor: create"))
             print(paces.line(f"{title}floor: create + status patch"))
+            if companions:
+                print(paces.line(f"{title}kube-scheduler: pod bound"))
             for name in ("admitted", "bound", "refused"):
                 print(running.figures.line(title + name))
         print(
-            f"16 clients, a second: floor {min(floors):.0f}-{max(floors):.0f} pairs, {bound_rate:.0f} bound"
+            f"16 clients, a second: floor {min(floors):.0f}-{max(floors):.0f} pairs, {bound_rate:.0f} orders bound"
+            + (f", {scheduled:.0f} pods bound by kube-scheduler" if companions else "")
         )
         print(f"controller's resident memory: {memory:.0f} MiB")
     return 1 if running.checker.findings.total or outcome.is_void else 0
@@ -158,6 +172,11 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--tenants", type=int, default=1000)
     parser.add_argument("--alone", type=int, default=200)
     parser.add_argument("--burst", type=int, default=800)
+    parser.add_argument(
+        "--scheduler",
+        action="store_true",
+        help="measure kube-scheduler beside it (real only; built at first use)",
+    )
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args(argv)
 

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, Final
 
 from bench.oversell import plan as cluster
@@ -15,7 +16,8 @@ from bench.oversell.facts import Key
 from bench.oversell.figures import Figures
 from bench.oversell.load import ADMITTED
 from kube.aio import AsyncGateway
-from kube.kinds import GPU_CLAIMS
+from kube.kinds import GPU_CLAIMS, PODS
+from kube.watching import EventType, watch
 
 TENANT: Final = cluster.parent(1)  # has no budget
 BURST_CLIENTS: Final = 16
@@ -83,6 +85,45 @@ async def orders(arena: Arena, *, alone: int, burst: int) -> float:
     await _paced(lambda: refusal(BURST), count=burst, clients=BURST_CLIENTS)
     arena.checker.on_bound = listener
     await arena.empty()
+    return burst / seconds
+
+
+async def pods(gateway: AsyncGateway, figures: Figures, *, alone: int, burst: int) -> float:
+    """Let kube-scheduler bind pods with one GPU each; give the bound pods a second of the burst. Leaves nothing behind."""
+    kinds = itertools.cycle(range(cluster.KINDS))
+    bound: dict[str, asyncio.Future[float]] = {}
+    is_listed = asyncio.Event()
+
+    async def look() -> None:
+        async with aclosing(watch(gateway, PODS, namespace=TENANT)) as events:
+            async for event in events:
+                if event.type is EventType.LISTED:
+                    is_listed.set()
+                elif event.object is not None and event.object.spec.node_name:
+                    future = bound.get(event.name)
+                    if future is not None and not future.done():
+                        future.set_result(time.monotonic())
+
+    async def schedule(phase: str) -> None:
+        name, units = f"pace-{next(_numbers)}", {cluster.resource(next(kinds)): "1"}
+        container = {"name": "gpu", "image": "none", "resources": {"requests": units, "limits": units}}
+        body = {
+            "metadata": {"name": name},
+            "spec": {"containers": [container], "terminationGracePeriodSeconds": 0},
+        }
+        bound[name] = asyncio.get_running_loop().create_future()
+        started_at = time.monotonic()
+        await gateway.create(PODS, body, namespace=TENANT)
+        figures.add(f"{phase}kube-scheduler: pod bound", await bound[name] - started_at)
+
+    looking = asyncio.create_task(look())
+    await is_listed.wait()
+    await _paced(lambda: schedule(ALONE), count=alone, clients=1)
+    seconds = await _paced(lambda: schedule(BURST), count=burst, clients=BURST_CLIENTS)
+    looking.cancel()
+    await asyncio.gather(looking, return_exceptions=True)
+    for name in bound:
+        await gateway.delete(PODS, name, namespace=TENANT)
     return burst / seconds
 
 

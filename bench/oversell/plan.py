@@ -128,7 +128,7 @@ def _nodes(plan: Plan) -> Iterable[tuple[dict[str, Any], dict[str, str]]]:
 async def _make_node(gateway: AsyncGateway, body: dict[str, Any], units: dict[str, str]) -> None:
     name = body["metadata"]["name"]
     await gateway.create(NODES, body)
-    quantities = {"cpu": "64", **units}
+    quantities = {"cpu": "64", "pods": "110", **units}
     status = {
         "capacity": quantities,
         "allocatable": quantities,
