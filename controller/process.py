@@ -14,6 +14,7 @@ from controller.admission import AdmissionDesk
 from controller.fenced import CONNECTIONS
 from controller.health import metrics_app
 from controller.leader import Leadership, utc_now
+from controller.memory import drop_picture
 from controller.options import Options
 from controller.term import Term
 from controller.tls import WebhookTls, given, made_here
@@ -149,3 +150,5 @@ class Controller:
                 work.cancel()
         finally:
             self._term = self.desk.judge = None
+            del term
+            drop_picture()

@@ -17,6 +17,7 @@ import structlog
 
 from controller.fenced import FencedGateway
 from controller.leader import Leadership, LeaseLost
+from controller.memory import settle_picture
 from controller.metrics import RESERVATIONS_EXPIRED, SYNCED
 from controller.options import Options
 from controller.rounds import Rounds
@@ -127,6 +128,7 @@ class Term:
         elif self._world.is_complete and not self._is_complete.is_set():
             self._is_complete.set()
             log.info("the world is complete", claims=len(self._world.claims), nodes=len(self._world.nodes))
+            settle_picture()
             self._rounds.look_at_everything()
 
     async def _watch_the_clock(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import structlog
 
-from controller.slim import slim
+from controller.slim import slim, slim_gpu_node, slim_node
 from gpu.corekinds import Namespace, Node, ObjectMeta, Pod, ResourceQuota
 from gpu.ledger import Ledger
 from gpu.resources import GPUClaim, GPUClass, GPUNode
@@ -205,12 +205,12 @@ class World:
         return True
 
     def _take_node(self, node: Node) -> bool:
-        self.nodes[node.metadata.name] = node
+        self.nodes[node.metadata.name] = slim_node(node)
         self.ledger.set_node(node)
         return True
 
     def _take_gpu_node(self, gpu_node: GPUNode) -> bool:
-        return _keep(self.gpu_nodes, gpu_node.metadata.name, gpu_node)
+        return _keep(self.gpu_nodes, gpu_node.metadata.name, slim_gpu_node(gpu_node))
 
     def _take_class(self, gpu_class: GPUClass) -> bool:
         if not _keep(self.classes, gpu_class.metadata.name, gpu_class):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
+from functools import lru_cache
+from sys import intern
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +28,12 @@ _NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
+@lru_cache(maxsize=4096)
+def _shared_asks(items: tuple[tuple[str, int], ...]) -> Mapping[str, int]:
+    """Tens of thousands of pods ask for the same few things: one mapping for all of them."""
+    return MappingProxyType({intern(resource): units for resource, units in items})
+
+
 class LivePod:
     """A pod that takes units of a node, or might run with claims. Its containers are replaced, never changed."""
 
@@ -38,14 +46,14 @@ class LivePod:
         created_at: datetime | None,
         owner: OwnerReference | None,
         claims: tuple[ClaimKey, ...],
-        asks: dict[str, int],
+        asks: Mapping[str, int],
     ) -> None:
         self.uid = uid
-        self.node = node
+        self.node = intern(node)
         self.created_at = created_at
         self.owner = owner
         self.claims = claims
-        self.asks = asks
+        self.asks = _shared_asks(tuple(asks.items()))
         self.covers: tuple[Hold, ...] = ()
         self.excess: Mapping[str, int] = _NOTHING
 
@@ -103,7 +111,8 @@ def read_pod(pod: Pod) -> LivePod | None:
         owner = _vm_instance(meta.owner_references)
         if owner is not None:
             names = dict.fromkeys(map(str.strip, named.split(","))) if "," in named else (named.strip(),)
-            claims = tuple([(meta.namespace, name) for name in names if name])
+            namespace = intern(meta.namespace)
+            claims = tuple([(namespace, name) for name in names if name])
     if not asks and not claims:
         return None
     return LivePod(meta.uid, node, meta.creation_timestamp, owner, claims, asks)
@@ -159,5 +168,11 @@ def _add(total: dict[str, int], resources: ContainerResources) -> None:
 def _vm_instance(owners: Iterable[OwnerReference]) -> OwnerReference | None:
     for owner in owners:
         if owner.controller and owner.kind == LAUNCHER_OWNER_KIND:
-            return owner
+            return OwnerReference(
+                api_version=intern(owner.api_version),
+                kind=LAUNCHER_OWNER_KIND,
+                name=owner.name,
+                uid=owner.uid,
+                controller=True,
+            )
     return None

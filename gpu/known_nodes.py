@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from sys import intern
+from typing import Final
 
-from gpu.corekinds import Node, NodeCondition, NodeStatus, ObjectMeta
+from gpu.corekinds import Node, NodeCondition, NodeStatus, ObjectMeta, OwnerReference
 from gpu.eligibility import Obstacle, is_ready, node_obstacles
+
+_NO_ANNOTATIONS: Final[dict[str, str]] = {}
+_NO_FINALIZERS: Final[list[str]] = []
+_NO_OWNERS: Final[list[OwnerReference]] = []
+_READY: Final = [NodeCondition(type="Ready", status="True")]
+_NOT_READY: Final = [NodeCondition(type="Ready", status="False")]
 
 
 class KnownNode:
@@ -45,19 +53,25 @@ def _slim(node: Node) -> Node:
         metadata=ObjectMeta(
             name=node.metadata.name,
             labels={intern(key): intern(value) for key, value in node.metadata.labels.items()},
+            annotations=_NO_ANNOTATIONS,
+            finalizers=_NO_FINALIZERS,
+            owner_references=_NO_OWNERS,
             deletion_timestamp=node.metadata.deletion_timestamp,
         ),
         spec=node.spec,
         status=NodeStatus(
             capacity=_shared(node.status.capacity),
             allocatable=_shared(node.status.allocatable),
-            conditions=[NodeCondition(type="Ready", status="True" if is_ready(node) else "False")],
+            conditions=_READY if is_ready(node) else _NOT_READY,
         ),
     )
 
 
 def _shared(quantities: dict[str, str | int]) -> dict[str, str | int]:
-    return {
-        intern(resource): intern(value) if isinstance(value, str) else value
-        for resource, value in quantities.items()
-    }
+    """Give one dictionary for all nodes that have the same. Nobody changes it."""
+    return _shared_items(tuple(quantities.items()))
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _shared_items(items: tuple[tuple[str, str | int], ...]) -> dict[str, str | int]:
+    return {intern(resource): intern(value) if isinstance(value, str) else value for resource, value in items}
