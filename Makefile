@@ -19,7 +19,7 @@ BROWSER ?= auto
 ORDERS ?= 100000
 RATE ?= 50
 ROUNDS ?= 50
-B ?= ledger placement gateway order_to_bound pages
+B ?= ledger placement gateway order_to_bound pages controller_memory
 UV_VERSION := 0.13.9
 COMPILE = .cache/uv/bin/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11
 
