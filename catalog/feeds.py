@@ -9,8 +9,8 @@ from typing import Final
 from django.conf import settings
 from django.utils import timezone
 
-from portal.freshness import feed_states
-from portal.models import RECORDS, FeedState
+from portal.freshness import Noted, feed_states
+from portal.models import RECORDS
 from portal.pills import Pill
 
 _LIVE: Final = Pill("live", "check", "ok")
@@ -33,7 +33,7 @@ def feeds() -> list[Feed]:
     return [_feed(kind.KIND.name, states.get(plural)) for plural, kind in RECORDS.items()]
 
 
-def _feed(kind: str, state: FeedState | None) -> Feed:
+def _feed(kind: str, state: Noted | None) -> Feed:
     if state is None or state.synced_at is None:
         return Feed(kind, None, None, _NEVER)
     too_old = timezone.now() - state.synced_at > timedelta(seconds=settings.STALE_SECONDS)

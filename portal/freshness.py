@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
@@ -27,10 +28,19 @@ class Freshness:
     kinds: Mapping[str, datetime | None]
 
 
+class Noted(NamedTuple):
+    """What :class:`portal.models.FeedState` says of one kind."""
+
+    synced_at: datetime | None
+    live_since: datetime | None
+    revision: str
+
+
 @once_a_request
-def feed_states() -> Mapping[str, FeedState]:
+def feed_states() -> Mapping[str, Noted]:
     """Give what is noted about every kind, in one query a request."""
-    return {feed.kind: feed for feed in FeedState.objects.order_by("kind")}
+    rows = FeedState.objects.order_by("kind").values_list("kind", *Noted._fields)
+    return {kind: Noted(*noted) for kind, *noted in rows}
 
 
 def freshness(*kinds: str, now: datetime | None = None) -> Freshness:
