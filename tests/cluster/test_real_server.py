@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +17,7 @@ import urllib3
 
 from kube.kinds import GPU_CLAIMS, NAMESPACES
 from tests.kube.orders import a_claim
-from tests.kube.servers import RunningServer, start_real_server
+from tests.kube.servers import ROOT, RunningServer, start_real_server
 from tests.kube.wire import Wire
 
 SECONDS = 60.0
@@ -68,6 +71,16 @@ def test_nothing_outlives_the_parent(server: RunningServer) -> None:
     server.kill()
 
     _, alive = psutil.wait_procs(children, timeout=10)
+    assert alive == []
+
+
+def test_it_does_not_outlive_whoever_started_it(tmp_path: Path) -> None:
+    script = "import sys, pathlib; from tests.kube.servers import start_real_server as start; start(pathlib.Path(sys.argv[1]))"
+
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "left")], cwd=ROOT, check=True)
+
+    left = json.loads((tmp_path / "left" / "processes.json").read_text()).values()
+    _, alive = psutil.wait_procs([psutil.Process(pid) for pid in left if psutil.pid_exists(pid)], timeout=20)
     assert alive == []
 
 

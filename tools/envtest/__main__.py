@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import signal
 import ssl
 import sys
@@ -55,6 +56,7 @@ class Running:
         self._companions = companions
         self._children: list[Child] = []
         self._deaths = 0
+        self._parent = os.getppid()
         self._tls = ssl.create_default_context(cadata=plane.files.ca_bundle.decode())
 
     def start(self, crds: Path | None) -> None:
@@ -74,7 +76,9 @@ class Running:
             self._start(child)
 
     def look(self) -> None:
-        """Start again whatever died."""
+        """Start again whatever died. Raises Stopped when whoever started us did: nobody would stop us any more."""
+        if os.getppid() != self._parent:
+            raise Stopped
         for child in self._children:
             if child.died() is not None:
                 self._deaths += 1
