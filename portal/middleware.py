@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote_to_bytes, urlsplit
 
 import structlog
@@ -98,6 +98,18 @@ class SignedInMiddleware(LoginRequiredMiddleware):
 
     A fragment is not answered with the login page: the browser is sent there, and afterwards back to the page it shows now.
     """
+
+    def process_view(
+        self,
+        request: HttpRequest,
+        view_func: Callable[..., HttpResponseBase],
+        view_args: tuple[Any, ...],
+        view_kwargs: dict[str, Any],
+    ) -> HttpResponseBase | None:
+        """Ask who it is only where that matters: the health checks need no database."""
+        if not getattr(view_func, "login_required", True):
+            return None
+        return super().process_view(request, view_func, view_args, view_kwargs)
 
     def handle_no_permission(  # type: ignore[override]  # the stubs allow a redirect only
         self, request: HttpRequest, view_func: Callable[..., object]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
-from pytest_django import Settings
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from portal.address import client_address
 from portal.http import is_fragment
@@ -85,6 +85,15 @@ def test_the_way_back_never_leads_to_a_foreign_site(shown: str) -> None:
     response = Client().get("/freshness/", headers={"HX-Request": "true", "HX-Current-URL": shown})
 
     assert response.headers["HX-Redirect"] == "/login/?next=/"
+
+
+def test_a_page_open_to_all_asks_nobody_who_they_are(
+    hoster: User, browse: Browse, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    client = browse(hoster)
+
+    with django_assert_num_queries(0):
+        assert client.get("/healthz").status_code == 200
 
 
 def test_caches_keep_fragments_and_people_apart(hoster: User, browse: Browse) -> None:
