@@ -155,7 +155,7 @@ MUTANTS: Final = (
         "gpu/planning.py",
         "hold.planned = common_node(self._book.in_set(order.namespace, order.set_name)) or best_fit(",
         "hold.planned = best_fit(",
-        ("tests/system/test_sets.py",),
+        ("tests/system/test_ledger_memory.py",),
     ),
     Mutant(
         "a cordoned node goes on selling",
@@ -204,14 +204,14 @@ MUTANTS: Final = (
         "gpu/planning.py",
         "            and tally is not None\n            and tally.figures[5] == 0\n",
         "            and tally is not None\n",
-        LEDGER,
+        ("tests/system/test_ledger_memory.py",),
     ),
     Mutant(
         "a claim made anew under its name counts as the old one",
         "gpu/ledger.py",
         "if hold is not None and (hold.uid != meta.uid or not hold.asks_for(meta.namespace, claim.spec)):",
         "if hold is not None and not hold.asks_for(meta.namespace, claim.spec):",
-        LEDGER,
+        ("tests/system/test_ledger_memory.py",),
     ),
     Mutant(
         "a new leader is not quiet at first",
@@ -246,7 +246,7 @@ MUTANTS: Final = (
         "controller/lanes.py",
         "asked_for=error.retry_after_seconds if error else None",
         "asked_for=None",
-        LANES,
+        ("tests/system/test_patience.py",),
     ),
     Mutant(
         "a claim in use is not kept back from deletion",
