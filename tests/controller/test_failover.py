@@ -175,7 +175,7 @@ async def test_a_time_of_day_that_jumps_decides_nothing(
             kubeconfig=api.kubeconfig,
             state=tmp_path / name,
             identity=name,
-            lease=LeaseTimes(duration_seconds=3, renew_deadline_seconds=2.0, retry_seconds=0.2),
+            lease=LeaseTimes(duration_seconds=12, renew_deadline_seconds=8.0, retry_seconds=0.2),
             timings=Timings(webhook_seconds=1),
         )
         for name in said

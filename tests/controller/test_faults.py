@@ -86,7 +86,7 @@ async def test_a_release_that_waited_for_its_vm_goes_through_at_the_next_start(
 async def test_an_api_server_that_is_away_for_longer_than_the_lease_ends_the_term_and_nothing_else(
     cluster: Cluster, start: Start, own_server: RunningServer
 ) -> None:
-    controller = start("--lease-seconds=2")
+    controller = start("--lease-seconds=4")
     await cluster.order("train", 3)
     await cluster.until_bound("train")
     await cluster.until_free(5)
