@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.journeys.browsing import Person
@@ -30,6 +31,11 @@ def holds(stack: RunningStack) -> Iterator[tuple[str, ...]]:
     stack.kubectl("delete", "gpuclaim", "-n", "tenant-acme-lab", *NAMES, "--ignore-not-found")
 
 
+def assert_axe_is_content(page: Page) -> None:
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
+
+
 def ticks(page: Page, *names: str) -> None:
     for name in names:
         page.get_by_label(f"Choose {name}", exact=True).check()
@@ -52,9 +58,11 @@ def test_what_is_ticked_stays_ticked_and_is_released_together(
     button.click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Release 2 holds?")
+    assert_axe_is_content(page)
     dialog.get_by_role("button", name="Release 2 GPUs").click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("2 holds released")
+    assert_axe_is_content(page)
     for name in holds:
         expect(page.get_by_role("row").filter(has_text=name)).to_contain_text("Given back.")
 
