@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 
-_AS_THEY_ARE: Final = (models.CharField, models.TextField, models.IntegerField, models.BooleanField)
+_AS_THEY_ARE: Final = (
+    models.CharField,
+    models.TextField,
+    models.IntegerField,
+    models.BooleanField,
+    models.BinaryField,
+)
 
 
 def insert_missing(model: type[models.Model], rows: Sequence[models.Model]) -> None:
@@ -28,4 +34,8 @@ def _column(field: models.Field[Any, Any], values: list[Any]) -> list[Any]:
     """Give the values as the database's driver takes them."""
     if isinstance(field, _AS_THEY_ARE):
         return values
-    return [None if value is None else field.get_db_prep_save(value, connection) for value in values]
+    database = connections[DEFAULT_DB_ALIAS]
+    if isinstance(field, models.DateTimeField):
+        moments = {value: field.get_db_prep_save(value, database) for value in set(values)}
+        return [moments[value] for value in values]
+    return [field.get_db_prep_save(value, database) for value in values]
