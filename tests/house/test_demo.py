@@ -7,7 +7,9 @@ from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
 import pytest
+from django.core.management import call_command
 
+from catalog.models import OfferPresentation
 from gpu import corekinds as core
 from gpu import resources as gpu
 from gpu.fit import Offer, Order, Reason, largest_order
@@ -204,3 +206,10 @@ def test_the_largest_order_named_for_alice_fits(ledger: Ledger) -> None:
         if largest:
             order = Order(namespace=ALICE, class_name=class_name, count=largest, set_name=None)
             assert ledger.check(order).ok, class_name
+
+
+@pytest.mark.django_db
+def test_every_offer_of_the_demo_has_a_price() -> None:
+    call_command("loaddata", str(DEPLOY / "demo" / "portal" / "prices.yaml"), verbosity=0)
+
+    assert set(OfferPresentation.objects.values_list("pk", flat=True)) == set(classes())

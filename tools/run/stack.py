@@ -97,6 +97,9 @@ class Stack:
     def demo_users(self) -> Child:
         return self._python("demo-users", "manage.py", "demo_users")
 
+    def demo_prices(self) -> Child:
+        return self._python("demo-prices", "manage.py", "loaddata", "deploy/demo/portal/prices.yaml")
+
     def demo_cluster(self) -> Child:
         return self._python("demo-cluster", "-m", "tools.demo", "--kubeconfig", str(self.data.kubeconfig))
 

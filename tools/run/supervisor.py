@@ -37,7 +37,10 @@ class Supervisor:
         self._finish(migrate)
         users = self._step(stack.demo_users()) if stack.is_demo else None
         if load:
+            # Once: afterwards the prices are the hoster's.
+            prices = self._step(stack.demo_prices())
             self._finish(load)
+            self._finish(prices)
             data.loaded.touch()
         self._run(stack.controller())
         self._run(stack.web())
