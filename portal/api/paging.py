@@ -66,6 +66,8 @@ def rows_after(rows: QuerySet[M, Any], keys: tuple[str, ...], after: tuple[str, 
     if len(after) != len(keys):
         raise _bad_token()
     steps = [_step(rows, key, text) for key, text in zip(keys, after, strict=True)]
+    if len(steps) == 1:
+        return rows.filter(**{f"{name}__{lookup}": value for name, lookup, value in steps})
     beyond = Q()
     for index, (name, lookup, value) in enumerate(steps):
         equal = Q(**{earlier: same for earlier, _, same in steps[:index]})
