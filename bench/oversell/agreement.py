@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bench.oversell.checker import Checker
 from bench.oversell.facts import ClassFacts, subject_of
 from bench.oversell.findings import Wrong
+from bench.oversell.model import TOTAL
+from bench.oversell.refusals import Pending
 
 _LOOK_SECONDS: Final = 0.05
 
@@ -26,35 +28,46 @@ def differences(checker: Checker) -> Iterator[tuple[Wrong, str]]:
         found = model.classes.get(claim.class_name)
         if found is not None and model.free(found)[1] >= claim.count and not claim.set_name:
             yield Wrong.LOST, f"{key} waits for {claim.count} of {claim.class_name}, and they are there"
-    # What is published leaves room for whoever waits and for orders that are admitted and not stored.
+    # What is published leaves room for whoever waits, and for orders that are admitted and not stored.
     ghosts = checker.refusals.ghosts(at=time.monotonic())
-    promised = {model.resource_of(model.claims[key].class_name) for key in model.unbound}
-    promised |= {ghost.resource for ghost in ghosts}
+    waiting = {model.resource_of(model.claims[key].class_name) for key in model.unbound}
     for found in model.classes.values():
-        if found.resource not in promised:
-            yield from _published(checker, found)
-    yield from _published_use(checker, {ghost.namespace for ghost in ghosts})
+        if found.resource not in waiting:
+            promised = sum(ghost.count for ghost in ghosts if ghost.resource == found.resource)
+            yield from _published(checker, found, promised)
+    yield from _published_use(checker, ghosts)
 
 
-def _published(checker: Checker, found: ClassFacts) -> Iterator[tuple[Wrong, str]]:
-    model = checker.model
-    free, most = model.free(found)
-    if (found.free, found.max_free_per_node) != (free, most):
+def _published(checker: Checker, found: ClassFacts, promised: int) -> Iterator[tuple[Wrong, str]]:
+    free, most = checker.model.free(found)
+    pairs = ((found.free, free), (found.max_free_per_node, most))
+    if not all(told is not None and true - promised <= told <= true for told, true in pairs):
         yield (
             Wrong.LEAKED,
             f"{found.name} publishes {found.free} free, {found.max_free_per_node} on one node; "
-            f"its nodes have {free}, {most} on one",
+            f"its nodes have {free}, {most} on one, {promised} of them promised",
         )
 
 
-def _published_use(checker: Checker, promised: set[str]) -> Iterator[tuple[Wrong, str]]:
+def _published_use(checker: Checker, ghosts: Sequence[Pending]) -> Iterator[tuple[Wrong, str]]:
     model = checker.model
     for quota in model.quotas.values():
         for key, published in quota.used.items():
-            pool = model.pool(quota.key[0], subject_of(key) or "")
-            used = model.used(pool) if pool is not None else 0
-            if published != used and (pool is None or promised.isdisjoint(pool.members)):
-                yield Wrong.LEAKED, f"{quota.key} publishes {published} of {key} used, it is {used}"
+            subject = subject_of(key) or ""
+            pool = model.pool(quota.key[0], subject)
+            if pool is None:
+                continue
+            used = model.used(pool)
+            promised = sum(
+                ghost.count
+                for ghost in ghosts
+                if ghost.namespace in pool.members and subject in (TOTAL, ghost.class_name)
+            )
+            if not used <= published <= used + promised:
+                yield (
+                    Wrong.LEAKED,
+                    f"{quota.key} publishes {published} of {key} used, it is {used}, {promised} promised",
+                )
 
 
 async def until_agreed(checker: Checker, *, seconds: float) -> float | None:

@@ -104,7 +104,8 @@ async def arena(server: Server, settings: Settings) -> AsyncIterator[Arena]:
     found = config.load(server.kubeconfig)
     random = Random(settings.seed)  # a load to repeat, no secret
     async with AsyncGateway.connect(found, pool_size=256) as gateway, asyncio.TaskGroup() as tasks:
-        checker, figures = Checker(sight_seconds=settings.sight_seconds), Figures()
+        figures = Figures()
+        checker = Checker(sight_seconds=settings.sight_seconds, ghost_seconds=RESERVATION_SECONDS + 3)
         clients = Clients(random=random)
         tenants = Tenants(
             gateway,
@@ -114,7 +115,6 @@ async def arena(server: Server, settings: Settings) -> AsyncIterator[Arena]:
             plan=settings.plan,
             random=random,
             life_seconds=settings.life_seconds,
-            reservation_seconds=RESERVATION_SECONDS,
             mix=settings.mix,
         )
         unrest = Unrest(gateway, checker, clients, plan=settings.plan, random=random)

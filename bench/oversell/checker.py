@@ -1,7 +1,7 @@
 """The judge: after every event of the API server it adds up again who holds what, and compares with what may be.
 
 ``sight_seconds`` is how old the picture of a node or a budget may be on which the controller decided: a bind is held against the
-most that the node had to give within that time. Claims get no such grace: they are added up exactly as the server ordered them.
+most that the node had to give within that time. ``ghost_seconds`` is how long an order may stay reserved that is not there. Claims get no such grace: they are added up exactly as the server ordered them.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ class Order:
 class Checker:
     """Fed with what the API server tells and with what clients were answered."""
 
-    def __init__(self, *, sight_seconds: float) -> None:
+    def __init__(self, *, sight_seconds: float, ghost_seconds: float = 33.0) -> None:
         self.model = Model()
         self.findings = Findings()
-        self.refusals = RefusalJudge(self.model, self.findings, sight_seconds=sight_seconds)
+        self.refusals = RefusalJudge(
+            self.model, self.findings, sight_seconds=sight_seconds, ghost_seconds=ghost_seconds
+        )
         self.alive: dict[Key, str] = {}  # created and not asked to be deleted: uid by name
         self.leaving: set[Key] = set()
         self.events = 0
@@ -67,9 +69,9 @@ class Checker:
     def refused(self, order: Order, reason: str, *, at: float) -> None:
         self.refusals.refused(order.key, reason, at=at)
 
-    def unanswered(self, order: Order, *, at: float, ghost_seconds: float) -> None:
+    def unanswered(self, order: Order, *, at: float) -> None:
         """Take in that nobody knows what became of an order, or that it was admitted and not stored."""
-        self.refusals.vanished(order.key, at=at, ghost_seconds=ghost_seconds)
+        self.refusals.vanished(order.key, at=at)
 
     def leaves(self, key: Key) -> None:
         """Take in that a delete is about to be sent."""
@@ -141,7 +143,7 @@ class Checker:
         self._uids.pop(key, None)
         if claim is not None:
             self.refusals.left(claim, at=at)
-            self.refusals.is_gone(key)
+            self.refusals.is_gone(claim)
         if self.alive.pop(key, None) is not None:
             self.findings.add(Wrong.LOST, f"{key} is gone and nobody deleted it")
         self.leaving.discard(key)

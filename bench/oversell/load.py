@@ -49,7 +49,6 @@ class Tenants:
         plan: Plan,
         random: Random,
         life_seconds: float,
-        reservation_seconds: float,
         mix: Mix | None = None,
     ) -> None:
         self._gateway = gateway
@@ -58,7 +57,6 @@ class Tenants:
         self._figures = figures
         self._random = random
         self._life_seconds = life_seconds
-        self._ghost_seconds = reservation_seconds + 3
         self._mix = mix or Mix()
         self._namespaces = plan.free_namespaces()
         self._forbidden = plan.forbidden_namespaces()
@@ -110,7 +108,7 @@ class Tenants:
         except (AlreadyExists, Unavailable) as error:
             outcome = type(error).__name__
             at = self._answered(outcome, order, phase=phase, due_at=due_at, sent_at=sent_at)
-            self._checker.unanswered(order, at=at, ghost_seconds=self._ghost_seconds)
+            self._checker.unanswered(order, at=at)
             if isinstance(error, Unavailable) and not order.dry_run:
                 self._doubtful.add(order.key)
                 self._release_later(order.key, seconds=_TRY_AGAIN_SECONDS)

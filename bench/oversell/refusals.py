@@ -51,10 +51,14 @@ class Pending:
 class RefusalJudge:
     """Follows every order that could fit; convicts at the end of its time."""
 
-    def __init__(self, model: Model, findings: Findings, *, sight_seconds: float) -> None:
+    def __init__(
+        self, model: Model, findings: Findings, *, sight_seconds: float, ghost_seconds: float
+    ) -> None:
         self._model = model
         self._findings = findings
         self._sight = sight_seconds
+        self._ghost_seconds = ghost_seconds
+        self._asked_at: dict[Key, float] = {}
         self._pending: dict[tuple[str, ...], Pending] = {}
         self._open: dict[Key, Call] = {}
         self._refused: deque[Call] = deque()
@@ -79,6 +83,7 @@ class RefusalJudge:
             return
         call = self._candidate(order, found, at=at)
         if not order.dry_run:
+            self._asked_at[key] = at
             self._pending[key] = Pending(key[0], order.class_name, found.resource, order.count)
             self._narrow(resource=found.resource, namespace=key[0], at=at)
         if call is not None:
@@ -93,6 +98,7 @@ class RefusalJudge:
 
     def refused(self, key: Key, reason: str, *, at: float) -> None:
         self._pending.pop(key, None)
+        self._asked_at.pop(key, None)
         call = self._open.pop(key, None)
         if call is None or (reason == "CapacityUnknown" and self.tolerates_unknown):
             self.excused += 1
@@ -101,14 +107,13 @@ class RefusalJudge:
         call.closes_at = at + self._sight
         self._refused.append(call)
 
-    def vanished(self, key: Key, *, at: float, ghost_seconds: float) -> None:
+    def vanished(self, key: Key, *, at: float) -> None:
         """Count its units as charged until a reservation must have run out."""
         self._open.pop(key, None)
         pending = self._pending.pop(key, None)
-        if pending is not None and ghost_seconds:
-            ghost = Pending(
-                pending.namespace, pending.class_name, pending.resource, pending.count, at + ghost_seconds
-            )
+        if pending is not None:
+            until = at + self._ghost_seconds
+            ghost = Pending(pending.namespace, pending.class_name, pending.resource, pending.count, until)
             self._pending[*key, _GHOST] = ghost
 
     def ghosts(self, *, at: float) -> list[Pending]:
@@ -146,8 +151,15 @@ class RefusalJudge:
         for pool in self._model.pools(claim.key[0], claim.class_name):
             self._left_pool.keep((pool.owner, pool.subject), claim.count, at=at)
 
-    def is_gone(self, key: Key) -> None:
-        self._pending.pop(key, None)
+    def is_gone(self, claim: ClaimFacts) -> None:
+        """Forget it. While watches break, a claim may come and go unseen: its reservation then has to run out."""
+        self._pending.pop(claim.key, None)
+        asked_at, resource = self._asked_at.pop(claim.key, None), self._model.resource_of(claim.class_name)
+        if self.tolerates_unknown and asked_at is not None and resource:
+            until = asked_at + self._ghost_seconds
+            self._pending[*claim.key, _GHOST] = Pending(
+                claim.key[0], claim.class_name, resource, claim.count, until
+            )
 
     def arrived(self, claim: ClaimFacts) -> None:
         """It is bound: from now on its node says where its units are."""

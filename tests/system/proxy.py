@@ -47,9 +47,10 @@ EXPIRED: Final = {
 
 @dataclass
 class Faults:
-    """What the proxy does now. Shares are of writes, odd bodies of all requests; lost answers of writes that went through."""
+    """What the proxy does now; conflicts only where the path ends as said. Shares are of writes, odd bodies of all requests; lost answers of writes that went through."""
 
     conflicts: float = 0.0
+    conflicts_at: str = ""
     throttled: float = 0.0
     lost_answers: float = 0.0
     odd_bodies: float = 0.0
@@ -116,7 +117,11 @@ class _Handler:
         if "watch" in request.query:
             return await self._watch(request)
         is_write = request.method in _WRITES
-        if is_write and self.random.random() < faults.conflicts:
+        if (
+            is_write
+            and request.path.endswith(faults.conflicts_at)
+            and self.random.random() < faults.conflicts
+        ):
             counts["conflicts"] += 1
             return _status(409, "Conflict", "the object has been modified")
         if is_write and self.random.random() < faults.throttled:

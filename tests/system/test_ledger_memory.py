@@ -43,6 +43,7 @@ def test_a_claim_made_anew_under_its_name_takes_its_own_reservation_over() -> No
 
     ledger.set_claim(a_claim("one", uid="new"))
 
+    assert ledger.expire(now=20) == [], "there is no reservation any more"
     assert ledger.decisions() == {"new": "n2"}
     assert ledger.cell("n1", L40S).held == 0
     assert ledger.cell("n2", L40S).held == 1

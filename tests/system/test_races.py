@@ -62,11 +62,11 @@ async def test_a_refusal_by_a_kubelet_survives_a_write_that_failed(
         await cluster.add_node("n2", 8)
         await cluster.until_free(14)
 
-        proxy.faults = Faults(conflicts=1.0)
+        proxy.faults = Faults(conflicts=1.0, conflicts_at="/gpuclaims/train/status")
         pod = await cluster.start_vm("train", "train", node="n1", units=2, resource=H100)
         await cluster.set_pod_status(pod, phase="Failed", reason="UnexpectedAdmissionError")
         async with asyncio.timeout(10):
-            while proxy.counts["conflicts"] < 3:
+            while proxy.counts["conflicts"] < 6:  # the refusal is written first, once it is known
                 await asyncio.sleep(0.01)
         proxy.heal()
 
