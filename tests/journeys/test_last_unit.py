@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page, expect
 
+from tests.journeys.browsing import Person
 from tests.journeys.rest import Client
 from tests.journeys.stack import RunningStack, until
 
@@ -127,3 +129,26 @@ def through_kubectl(stack: RunningStack, name: str) -> str:
         return "admitted"
     assert "(NoCapacity)" in answer.stderr, answer.stderr
     return "NoCapacity"
+
+
+def test_of_two_browsers_one_gets_the_last_unit_and_one_is_told_the_numbers(
+    stack: RunningStack, last_unit: str, arrives: Callable[..., Person]
+) -> None:
+    pages = [
+        arrives(name).goes_to(f"/tenants/{TENANT}/order/?class={last_unit}")
+        for name in ("alice", "admin-acme")
+    ]
+    for page in pages:
+        expect(page.get_by_text("Fits now")).to_be_visible()
+
+    for page in pages:
+        page.evaluate("() => { setTimeout(() => document.querySelector('#order-button').click()) }")
+
+    def winners() -> list[Page]:
+        pages[0].wait_for_timeout(50)  # lets the browser tell where its pages are
+        return [page for page in pages if "/gpus/" in page.url]
+
+    (winner,) = until(winners, what="one of them has an order")
+    (loser,) = (page for page in pages if page is not winner)
+    expect(loser.get_by_text("You ask for 1. None is free.").first).to_be_visible()
+    assert len(of_the_class(stack, last_unit)) == 1
