@@ -17,7 +17,7 @@ FRESH ?=
 T ?=
 BROWSER ?= auto
 ORDERS ?= 100000
-RATE ?= 50
+RATE ?= 40
 ROUNDS ?= 50
 B ?= ledger placement gateway order_to_bound pages controller_memory
 UV_VERSION := 0.13.9
@@ -69,7 +69,7 @@ bench: $(VENV)/.dev ## Measure what the docs promise, beside a floor. B=ledger f
 		echo "== $$name"; $(PY) -m bench.$$name >bench/results/$$name.txt; cat bench/results/$$name.txt; \
 	done
 
-soak: $(VENV)/.dev ## Load a real API server for long, then fault it often; figures go to bench/results. ORDERS=100000 RATE=50 ROUNDS=50
+soak: $(VENV)/.dev ## Load a real API server for long, then fault it often; figures go to bench/results. ORDERS=100000 RATE=40 ROUNDS=50
 	@$(PY) -m tools.envtest.build
 	@mkdir -p bench/results
 	@$(PY) -m bench.oversell --cluster real --orders $(ORDERS) --rate $(RATE) >bench/results/oversell.txt; \

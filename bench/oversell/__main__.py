@@ -63,7 +63,6 @@ async def run_load(running: Arena, *, seconds: float, orders: int) -> Outcome:
 def report(running: Arena, outcome: Outcome) -> str:
     """Tell of a run in lines."""
     checker, refusals = running.checker, running.checker.refusals
-    told = {True: "never", False: ""}
     lines = [
         f"{outcome.orders} orders in {outcome.seconds:.0f} s; by the timetable {outcome.rate:.1f}/s, planned {outcome.settings.rate:.1f}/s"
         + (" -- VOID: below its planned rate" if outcome.is_void else ""),
@@ -72,8 +71,7 @@ def report(running: Arena, outcome: Outcome) -> str:
         f"refusals: {refusals.judged} of orders that fitted, {refusals.excused} of orders that did not at some moment; "
         f"{refusals.watched} orders were followed",
         "answers: " + ", ".join(f"{name} {count}" for name, count in running.tenants.outcomes.most_common()),
-        f"agreed {told[outcome.agreed_after is None]}{outcome.agreed_after or 0:.2f} s after the load ended; "
-        f"nothing left {told[outcome.emptied_after is None]}{outcome.emptied_after or 0:.2f} s after everything was given back",
+        f"agreed {_after(outcome.agreed_after)} the load ended; nothing left {_after(outcome.emptied_after)} everything was given back",
         f"watches of the checker lost and listed anew: {running.feed.losses}",
         "open loop, counted from when the order was due:",
         *(
@@ -93,6 +91,10 @@ def report(running: Arena, outcome: Outcome) -> str:
         *checker.findings.words,
     ]
     return "\n".join(lines)
+
+
+def _after(seconds: float | None) -> str:
+    return "never after" if seconds is None else f"{seconds:.2f} s after"
 
 
 async def measure_floor(server: RunningServer, figures: Figures, options: argparse.Namespace) -> float:

@@ -1,7 +1,9 @@
 """The judge: after every event of the API server it adds up again who holds what, and compares with what may be.
 
-``sight_seconds`` is how old the picture of a node or a budget may be on which the controller decided: a bind is held against the
-most that the node had to give within that time. ``ghost_seconds`` is how long an order may stay reserved that is not there. Claims get no such grace: they are added up exactly as the server ordered them.
+``sight_seconds`` is how old the picture of a node or a budget may be on which the controller decided. A claim is held against the
+most that its node and its budgets had to give from that long before the order was sent: the units are charged then. Claims get no
+such grace, they are added up exactly as the server ordered them. ``ghost_seconds`` is how long an order may stay reserved that is
+not there.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from bench.oversell.past import Past
 from bench.oversell.refusals import RefusalJudge
 from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NAMESPACES, NODES, RESOURCE_QUOTAS
 
+LONGEST_CALL_SECONDS: Final = 60.0
+"""Between an order and its bind, on the busiest machine."""
 MOVE_SECONDS: Final = 10.0
 """How long after its node came back a claim may still arrive elsewhere: rounds over cordoned nodes are made every five seconds."""
 
@@ -28,7 +32,7 @@ class Order:
 
     key: Key
     class_name: str
-    count: int
+    count: int = 1
     set_name: str | None = None
     dry_run: bool = False
 
@@ -46,9 +50,12 @@ class Checker:
         self.leaving: set[Key] = set()
         self.events = 0
         self.bound = 0
+        self._sight = sight_seconds
         self.on_bound: Callable[[Key, float], None] = lambda key, at: None
-        self._had: Past[tuple[str, str]] = Past(sight_seconds)  # allocatable that was, by node and resource
-        self._limits: Past[tuple[str, str]] = Past(sight_seconds)
+        self._had: Past[tuple[str, str]] = Past(
+            LONGEST_CALL_SECONDS + sight_seconds
+        )  # allocatable that was, by node and resource
+        self._limits: Past[tuple[str, str]] = Past(LONGEST_CALL_SECONDS + sight_seconds)
         self._out_until: dict[str, float] = {}
         self._uids: dict[Key, str] = {}
 
@@ -163,6 +170,11 @@ class Checker:
                 )
         self.refusals.changed(claim, at=at)
 
+    def _since(self, claim: ClaimFacts, at: float) -> float:
+        """Give the oldest time at which somebody may have looked before they decided on the claim."""
+        asked_at = self.refusals.asked_at.get(claim.key, at)
+        return min(asked_at, at) - self._sight
+
     def _check_node(self, claim: ClaimFacts, node: str, *, at: float) -> None:
         resource = self.model.resource_of(claim.class_name)
         if resource is None:
@@ -170,14 +182,15 @@ class Checker:
             return
         known = self.model.nodes.get(node)
         now = known.allocatable.get(resource, 0) if known is not None else 0
-        had = max([now, *self._had.recent((node, resource), at=at)])
+        had = max([now, *self._had.recent((node, resource), at=at, since=self._since(claim, at))])
         held = self.model.held(node, resource)
         if held > had:
             self.findings.add(Wrong.OVERSOLD, f"{node} has {had} of {resource}, {held} are held: {claim.key}")
 
     def _check_budgets(self, claim: ClaimFacts, *, at: float) -> None:
         for pool in self.model.pools(claim.key[0], claim.class_name):
-            limit = max([pool.limit, *self._limits.recent((pool.owner, pool.subject), at=at)])
+            before = self._limits.recent((pool.owner, pool.subject), at=at, since=self._since(claim, at))
+            limit = max([pool.limit, *before])
             used = self.model.used(pool)
             if used > limit:
                 self.findings.add(

@@ -63,6 +63,7 @@ class Tenants:
         self._classes = cluster.class_names()
         self._weights = [1 / (rank + 2) for rank in range(len(self._classes))]
         self._numbers = itertools.count()
+        self._is_keeping = False
         self._due: dict[Key, tuple[float, str]] = {}
         self._doubtful: set[Key] = set()  # perhaps there, perhaps not: deleted until the server says which
         self.orders = 0
@@ -81,12 +82,15 @@ class Tenants:
             self._release_later(order.key, seconds=seconds)
 
     async def order_again(self, due_at: float) -> None:
-        """Order under a name that is taken: admitted, perhaps, and never stored."""
-        taken = next(iter(self._checker.alive), None)
-        if taken is not None:
-            self.arrived += 1
-            order = Order((taken[0], self._name("again")), self._choose_class(), 1)
-            await self.place(order, taken[1], due_at=due_at)
+        """Order under a name that is taken for good: admitted, perhaps, and never stored."""
+        self.arrived += 1
+        taken = Order((self._namespaces[0], "kept"), self._classes[-1])
+        if taken.key in self._checker.alive:
+            order = Order((taken.key[0], self._name("again")), self._choose_class())
+            await self.place(order, taken.key[1], due_at=due_at)
+        elif not self._is_keeping:
+            self._is_keeping = True
+            await self.place(taken, taken.key[1], due_at=due_at)
 
     async def place(self, order: Order, name: str, *, due_at: float, phase: str = "") -> str:
         """Send the order under the name; give what came of it. ``phase`` begins the names of its figures."""

@@ -10,7 +10,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Past(Generic[K]):
-    """Numbers by key that were replaced or left, kept for ``seconds``."""
+    """Numbers by key that were replaced or left. What is older than ``seconds`` is forgotten."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -19,8 +19,8 @@ class Past(Generic[K]):
     def keep(self, key: K, value: int, *, at: float) -> None:
         self._kept[key].append((at, value))
 
-    def recent(self, key: K, *, at: float) -> list[int]:
-        """Give what was kept under the key within the last seconds."""
+    def recent(self, key: K, *, at: float, since: float | None = None) -> list[int]:
+        """Give what was kept under the key since then, or as long as it is not forgotten."""
         kept = self._kept.get(key)
         if kept is None:
             return []
@@ -28,4 +28,4 @@ class Past(Generic[K]):
             kept.popleft()
         if not kept:
             del self._kept[key]
-        return [value for _, value in kept]
+        return [value for kept_at, value in kept if since is None or kept_at >= since]

@@ -58,7 +58,7 @@ class RefusalJudge:
         self._findings = findings
         self._sight = sight_seconds
         self._ghost_seconds = ghost_seconds
-        self._asked_at: dict[Key, float] = {}
+        self.asked_at: dict[Key, float] = {}
         self._pending: dict[tuple[str, ...], Pending] = {}
         self._open: dict[Key, Call] = {}
         self._refused: deque[Call] = deque()
@@ -83,7 +83,7 @@ class RefusalJudge:
             return
         call = self._candidate(order, found, at=at)
         if not order.dry_run:
-            self._asked_at[key] = at
+            self.asked_at[key] = at
             self._pending[key] = Pending(key[0], order.class_name, found.resource, order.count)
             self._narrow(resource=found.resource, namespace=key[0], at=at)
         if call is not None:
@@ -98,7 +98,7 @@ class RefusalJudge:
 
     def refused(self, key: Key, reason: str, *, at: float) -> None:
         self._pending.pop(key, None)
-        self._asked_at.pop(key, None)
+        self.asked_at.pop(key, None)
         call = self._open.pop(key, None)
         if call is None or (reason == "CapacityUnknown" and self.tolerates_unknown):
             self.excused += 1
@@ -154,7 +154,7 @@ class RefusalJudge:
     def is_gone(self, claim: ClaimFacts) -> None:
         """Forget it. While watches break, a claim may come and go unseen: its reservation then has to run out."""
         self._pending.pop(claim.key, None)
-        asked_at, resource = self._asked_at.pop(claim.key, None), self._model.resource_of(claim.class_name)
+        asked_at, resource = self.asked_at.pop(claim.key, None), self._model.resource_of(claim.class_name)
         if self.tolerates_unknown and asked_at is not None and resource:
             until = asked_at + self._ghost_seconds
             self._pending[*claim.key, _GHOST] = Pending(

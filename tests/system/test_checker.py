@@ -128,6 +128,21 @@ def test_devices_that_vanished_a_moment_ago_may_still_have_been_sold_and_later_n
     assert stage.found == {Wrong.OVERSOLD: 1}
 
 
+def test_an_order_sent_before_its_budget_was_lowered_is_no_overrun_however_late_it_is_stored(
+    stage: Stage,
+) -> None:
+    stage.tell(RESOURCE_QUOTAS, quota_of(ACME, {"gpu.cozystack.io/total": "4"}))
+    stage.wait(10)
+    stage.ask("a", 4)
+    stage.tell(RESOURCE_QUOTAS, quota_of(ACME, {"gpu.cozystack.io/total": "1"}))
+    stage.wait(5)
+
+    stage.claim("a", 4)
+    assert stage.found == {}
+    stage.claim("b", 1)
+    assert stage.found[Wrong.OVERRUN] == 1
+
+
 def test_a_budget_is_counted_over_the_tree_without_what_is_carved_out(stage: Stage) -> None:
     stage.tell(RESOURCE_QUOTAS, quota_of(ACME, {"limits.gpu.cozystack.io/total": "3"}))
     stage.tell(RESOURCE_QUOTAS, quota_of(CHILD, {"gpu.cozystack.io/total": "1"}))
