@@ -101,7 +101,10 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         if name not in {"csrfmiddlewaretoken", "password"}
     ]
     return render(
-        request, "session_changed.html", {"fields": fields, "action": request.get_full_path()}, status=403
+        request,
+        "session_changed.html",
+        {"fields": fields, "action": request.get_full_path(), "is_signed_in": request.user.is_authenticated},
+        status=403,
     )
 
 

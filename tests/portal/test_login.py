@@ -146,6 +146,16 @@ def test_a_form_of_an_older_session_keeps_what_was_entered(hoster: User) -> None
     assert 'action="/sync/?a=1"' in text
 
 
+def test_who_is_signed_out_is_led_to_the_login_and_keeps_what_was_typed() -> None:
+    response = Client(enforce_csrf_checks=True).post(
+        "/sync/", {"count": "2"}, headers={"Origin": "http://testserver"}
+    )
+
+    assert response.status_code == 403
+    assert b"You are signed out." in response.content
+    assert b'name="count" value="2"' in response.content
+
+
 def test_a_strangers_form_is_not_offered_again(hoster: User) -> None:
     for headers in ({"Origin": "https://evil.example"}, {}):
         response = a_browser(hoster).post("/sync/", {"count": "2"}, headers=headers)
