@@ -62,9 +62,11 @@ def orders_and_releases(stack: RunningStack, alice: Client, name: str) -> None:
 @pytest.mark.parametrize("name", PROCESSES)
 def test_state_is_equal_after_a_kill_and_orders_go_on(fragile_stack: RunningStack, name: str) -> None:
     alice = Client(fragile_stack, "alice")
-    orders_and_releases(fragile_stack, alice, f"before-{name}")
     until(lambda: None not in stock(fragile_stack)["h200-sxm"], what="stock is known")
     before = holds(fragile_stack), stock(fragile_stack)
+    orders_and_releases(fragile_stack, alice, f"before-{name}")
+    # The unit is free again a moment after its claim is gone.
+    until(lambda: (holds(fragile_stack), stock(fragile_stack)) == before, what="all is at rest")
 
     fragile_stack.kill(name)
 
