@@ -20,11 +20,9 @@ def test_a_title_is_in_the_zone_of_the_browser(arrives: Callable[..., Person], p
     page = arrives("alice", timezone_id="Asia/Tokyo", locale="en-GB").goes_to(path)
 
     event = page.locator(".timeline time, td[data-label=When] time").first
-    expect(event).to_have_attribute("title", re.compile(r"GMT\+9"))  # the script has been there
     at = datetime.fromisoformat(event.get_attribute("datetime") or "").replace(tzinfo=UTC)
-    title = event.get_attribute("title") or ""
 
     there = at.astimezone(TOKYO)
-    assert f"{there.day} {there:%b %Y}" in title
-    assert f"{there:%H:%M:%S}" in title
-    assert event.inner_text().endswith((" ago", "just now"))
+    words = rf"(?=.*\b{there.day} {there:%b %Y})(?=.*{there:%H:%M:%S})(?=.*GMT\+9)"
+    expect(event).to_have_attribute("title", re.compile(words))
+    expect(event).to_have_text(re.compile(r"( ago|just now)$"))
