@@ -25,6 +25,8 @@ from kube.kinds import GPU_CLASSES, GPU_NODES, NAMESPACES, NODES, PODS, RESOURCE
 from kube.watching import Event, EventType
 
 QUOTA_INTERVAL_SECONDS: Final = 0.25
+CLASS_STATUSES_A_SECOND: Final = 20.0
+"""Every order changes what some classes publish, and each such write costs the API server as much as an order does."""
 SLOW_SECONDS: Final = 5.0
 
 
@@ -55,7 +57,9 @@ class Rounds:
             "classes",
             ClassPublisher(writes, world, now=now).look,
             tasks=tasks,
+            width=1,
             interval_seconds=timings.class_status_seconds,
+            runs_a_second=CLASS_STATUSES_A_SECOND,
         )
         self._quotas: Lanes[Key] = Lanes(
             "quotas", QuotaPublisher(writes, world).look, tasks=tasks, interval_seconds=QUOTA_INTERVAL_SECONDS
