@@ -6,24 +6,42 @@ Ends with 0 only when all six counts are zero and the load kept its planned rate
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import psutil
 import uvloop
 
 from bench.oversell.arena import Arena, Settings, arena, fill, start_and_publish
 from bench.oversell.figures import Figures
-from bench.oversell.paces import ALONE, BURST, floor, orders, pods
+from bench.oversell.paces import (
+    ALONE,
+    BURST,
+    FLOOR,
+    ORDERS,
+    PODS_OF_SCHEDULER,
+    REFUSED,
+    WAITING,
+    Pace,
+    floor,
+    orders,
+    pods,
+    refusals,
+)
 from bench.oversell.plan import Plan
 from kube import config
 from kube.aio import AsyncGateway
 from kube.kinds import WEBHOOKS
 from tests.kube.servers import RunningServer, start_dev_server, start_real_server
+
+T = TypeVar("T")
 
 KEPT_SHARE = 0.95
 """Of the planned rate; below, a run is void."""
@@ -97,15 +115,10 @@ def _after(seconds: float | None) -> str:
     return "never after" if seconds is None else f"{seconds:.2f} s after"
 
 
-async def measure_floor(server: RunningServer, figures: Figures, options: argparse.Namespace) -> float:
+async def measure(server: RunningServer, work: Callable[[AsyncGateway], Awaitable[T]]) -> T:
+    """Do the work over connections of its own, so that each is measured in the same way."""
     async with AsyncGateway.connect(config.load(server.kubeconfig), pool_size=64) as gateway:
-        return await floor(gateway, figures, alone=options.alone, burst=options.burst)
-
-
-async def measure_scheduler(server: RunningServer, figures: Figures, options: argparse.Namespace) -> float:
-    """Before the controller starts: its pods would be foreign units to it, and both would share the processors."""
-    async with AsyncGateway.connect(config.load(server.kubeconfig), pool_size=64) as gateway:
-        return await pods(gateway, figures, alone=options.alone, burst=options.burst)
+        return await work(gateway)
 
 
 async def run(options: argparse.Namespace, folder: Path) -> int:
@@ -122,7 +135,7 @@ async def run(options: argparse.Namespace, folder: Path) -> int:
         f"{psutil.cpu_count()} processors for everything; seed {options.seed}",
         flush=True,
     )
-    paces = Figures()
+    paces, pace = Figures(), Pace(options.alone, options.waiting, options.burst)
     with ExitStack() as stack:
         companions = ("kube-scheduler",) if options.scheduler else ()
         server = (
@@ -132,31 +145,47 @@ async def run(options: argparse.Namespace, folder: Path) -> int:
         )
         stack.callback(server.kill)
         await fill(server, plan)
-        floors = [await measure_floor(server, paces, options)]
-        scheduled = await measure_scheduler(server, paces, options) if companions else 0.0
+        floors = [await measure(server, lambda gateway: floor(gateway, paces, pace))]
         controller = await start_and_publish(server, folder / "controller", plan)
-        stack.callback(controller.kill)
+        stack.callback(lambda: controller.kill())  # whichever runs then
+        scheduled = (0.0, 0.0)
+        if (
+            companions
+        ):  # in the same cluster, but alone: to a controller its pods would be somebody else's units
+            controller.kill()
+            await measure(server, lambda gateway: gateway.delete(WEBHOOKS, "gpu-portal"))
+            scheduled = await measure(server, lambda gateway: pods(gateway, paces, pace))
+            os.kill(server.pid_of("kube-scheduler"), signal.SIGSTOP)  # it watches what we change
+            controller = await start_and_publish(server, folder / "controller", plan)
+        bound = await measure(server, lambda gateway: orders(gateway, paces, pace))
+        await measure(server, lambda gateway: refusals(gateway, paces, pace))
         async with arena(server, settings) as running:
-            bound_rate = await orders(running, alone=options.alone, burst=options.burst)
             outcome = await run_load(running, seconds=options.seconds, orders=options.orders)
             print(report(running, outcome), flush=True)
             memory = psutil.Process(controller.process.pid).memory_info().rss / 2**20
             await running.gateway.delete(WEBHOOKS, "gpu-portal")
             controller.kill()
-        floors.append(await measure_floor(server, paces, options))
-        for title in (ALONE, BURST):
-            print(title.strip())
-            print(paces.line(f"{title}floor: create"))
-            print(paces.line(f"{title}floor: create + status patch"))
-            if companions:
-                print(paces.line(f"{title}kube-scheduler: pod bound"))
-            for name in ("admitted", "bound", "refused"):
-                print(running.figures.line(title + name))
+        floors.append(await measure(server, lambda gateway: floor(gateway, paces, pace)))
+    for phase in (ALONE, WAITING, BURST):
+        print(phase.strip())
+        for name in (
+            f"{FLOOR}: create",
+            f"{FLOOR}: both",
+            f"{PODS_OF_SCHEDULER}: create",
+            f"{PODS_OF_SCHEDULER}: bound",
+            f"{ORDERS}: create",
+            f"{ORDERS}: bound",
+            REFUSED,
+        ):
+            if paces.count(phase + name):
+                print(paces.line(phase + name))
+    for number, phase in enumerate((WAITING, BURST)):
+        pairs = sorted(rates[number] for rates in floors)
         print(
-            f"16 clients, a second: floor {min(floors):.0f}-{max(floors):.0f} pairs, {bound_rate:.0f} orders bound"
-            + (f", {scheduled:.0f} pods bound by kube-scheduler" if companions else "")
+            f"{phase}{pairs[0]:.0f}-{pairs[-1]:.0f} pairs/s without us, {bound[number]:.0f} orders bound/s"
+            + (f", {scheduled[number]:.0f} pods bound/s by kube-scheduler" if companions else "")
         )
-        print(f"controller's resident memory: {memory:.0f} MiB")
+    print(f"controller's resident memory: {memory:.0f} MiB")
     return 1 if running.checker.findings.total or outcome.is_void else 0
 
 
@@ -172,8 +201,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--sight", type=float, default=2, help="seconds the controller may be behind")
     parser.add_argument("--nodes", type=int, default=1000)
     parser.add_argument("--tenants", type=int, default=1000)
-    parser.add_argument("--alone", type=int, default=200)
-    parser.add_argument("--burst", type=int, default=800)
+    parser.add_argument("--alone", type=int, default=1000)
+    parser.add_argument("--waiting", type=int, default=800)
+    parser.add_argument("--burst", type=int, default=500)
     parser.add_argument(
         "--scheduler",
         action="store_true",

@@ -29,6 +29,6 @@ class Figures:
     def line(self, name: str, *, over_seconds: float | None = None) -> str:
         rate = f"{self.count(name) / over_seconds:8.1f}/s" if over_seconds else " " * 10
         return (
-            f"  {name:34} {self.count(name):8} {rate}  p50 {self.percentile(name, 50):8.1f} ms"
+            f"  {name:48} {self.count(name):8} {rate}  p50 {self.percentile(name, 50):8.1f} ms"
             f"  p99 {self.percentile(name, 99):8.1f} ms"
         )
