@@ -26,7 +26,18 @@ COMPILE = .cache/uv/bin/uv pip compile --quiet --generate-hashes --no-emit-index
 # What speaks to the database runs a second time on PostgreSQL.
 DATABASE_SUITES := tests/portal tests/catalog tests/claims
 # What holds on the dev server and on a real one.
-CLUSTER_SUITES := tests/kube/test_contract*.py tests/cluster tests/controller tests/system
+CLUSTER_SUITES := tests/kube/test_contract*.py tests/cluster tests/controller
+# Both halves mostly wait, so they run side by side, each on servers of its own. The last line is of a half that failed, if one did.
+define CLUSTER_TESTS
+mkdir -p .cache; \
+$(PY) -m pytest --cluster real tests/system >.cache/system-half.txt 2>&1 & system=$$!; \
+trap 'kill $$system 2>/dev/null' INT TERM; \
+{ $(PY) -m pytest --cluster real $(CLUSTER_SUITES); echo $$? >.cache/ended; } | tee .cache/first-half.txt; \
+ended=$$(cat .cache/ended); wait $$system || ended=$$?; \
+cat .cache/system-half.txt; \
+[ "$$(cat .cache/ended)" = 0 ] || tail -n 1 .cache/first-half.txt; \
+exit $$ended
+endef
 STYLES := $(shell find templates static -path static/build -prune -o -type f -print 2>/dev/null)
 
 ##@ Use
@@ -50,7 +61,7 @@ test: $(VENV)/.dev static/build ## Run the tests. T=tests/gpu for some of them, 
 
 test-cluster: $(VENV)/.dev static/build ## Run what holds on a real API server, built here with Go or from KUBEBUILDER_ASSETS. T=tests/cluster
 	@$(PY) -m tools.envtest.build etcd kube-apiserver kube-controller-manager
-	@$(PY) -m pytest --cluster real $(or $(T),$(CLUSTER_SUITES))
+	@$(if $(T),$(PY) -m pytest --cluster real $(T),$(CLUSTER_TESTS))
 
 check: $(VENV)/.dev ## Lint, format, templates, types, room walls, Django's own checks, Dockerfile
 	$(BIN)/ruff check .
@@ -72,7 +83,7 @@ bench: $(VENV)/.dev ## Measure what the docs promise, beside a floor. B=ledger f
 soak: $(VENV)/.dev ## Load a real API server for long, then fault it often; figures go to bench/results. ORDERS=100000 RATE=40 ROUNDS=50
 	@$(PY) -m tools.envtest.build
 	@mkdir -p bench/results
-	@$(PY) -m bench.oversell --cluster real --orders $(ORDERS) --rate $(RATE) >bench/results/oversell.txt; \
+	@$(PY) -m bench.oversell --cluster real --scheduler --orders $(ORDERS) --rate $(RATE) >bench/results/oversell.txt; \
 		ended=$$?; cat bench/results/oversell.txt; exit $$ended
 	@FAULT_ROUNDS=$(ROUNDS) STALL_SECONDS=60 $(PY) -m pytest --cluster real tests/system/test_faults.py -s
 
