@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, cast
 
 from controller.leader import LeaseTimes
+from controller.world import CLAIMS_PACE
 from kube.certificates import ServerFiles
 
 InstallWebhook = Literal["url", "service", "none"]
@@ -29,6 +30,11 @@ class Timings:
     stale_seconds: float = 10.0
     class_status_seconds: float = 0.1
     upkeep_seconds: float = 1.0
+
+
+LEAST_RESERVATION_SECONDS: Final = sum(CLAIMS_PACE) + Timings.stale_seconds
+"""A watch of claims that died without a word is noticed within the first; for the second nobody minds. Were a reservation shorter,
+its order could be stored, unseen and not charged at once, and the unit be sold again."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,10 @@ def parse_options(argv: Sequence[str], environ: Mapping[str, str] = os.environ) 
     files = [given.tls_ca, given.tls_certificate, given.tls_key]
     if any(files) and not all(files):
         parser.error("--tls-ca, --tls-certificate and --tls-key go together")
+    if given.reservation_seconds < LEAST_RESERVATION_SECONDS:
+        parser.error(
+            f"--reservation-seconds must be {LEAST_RESERVATION_SECONDS:g} or more: for so long a stored order can go unseen"
+        )
     return Options(
         kubeconfig=Path(given.kubeconfig) if given.kubeconfig else None,
         state=Path(given.state),

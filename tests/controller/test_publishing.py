@@ -96,7 +96,10 @@ def test_two_processes_never_share_an_identity_by_accident() -> None:
     assert parse_options([], {}).identity != parse_options([], {}).identity
 
 
-@pytest.mark.parametrize("argument", ["--webhook-port=many", "--install-webhook=maybe", "--unknown"])
+@pytest.mark.parametrize(
+    "argument",
+    ["--webhook-port=many", "--install-webhook=maybe", "--unknown", "--reservation-seconds=29"],
+)
 def test_an_option_that_makes_no_sense_is_a_usage_error(argument: str) -> None:
     with pytest.raises(SystemExit):
         parse_options([argument], {})

@@ -9,6 +9,7 @@ from gpu.conditions import HealthyReason
 from gpu.corekinds import Taint
 from gpu.eligibility import NodeReason
 from gpu.fit import Order, Reason
+from gpu.health import Harm
 from gpu.ledger import Ledger
 from gpu.resources import Mode, OnCordon
 from gpu.stock import ClassTotals
@@ -184,6 +185,30 @@ def test_an_edit_that_leaves_a_claim_behind_makes_it_unhealthy_and_drops_nothing
     assert ledger.health(ACME, "one") == (HealthyReason.CLASS_CHANGED,)
     assert ledger.cell("n4", L40S).held == 2
     assert (ACME, "one") in ledger.take_changes().claims
+
+
+def test_the_harm_of_an_edit_is_counted_before_it_is_made(ledger: Ledger) -> None:
+    ledger.set_claim(a_claim("small", gpus=1, node="n4"))
+    ledger.set_claim(a_claim("large", gpus=2, node="n4"))
+    ledger.set_claim(a_claim("waiting", gpus=4))
+    ledger.take_changes()
+
+    assert not ledger.harm_of_edit(a_class())
+    assert not ledger.harm_of_edit(a_class(max_count=4))
+    assert ledger.harm_of_edit(a_class(max_count=1)) == Harm(outgrown=2)
+    assert ledger.harm_of_edit(a_class(selector={"pool": "x"})) == Harm(astray=2)
+    assert ledger.harm_of_edit(a_class(selector={"pool": "x"}, max_count=1)) == Harm(outgrown=2, astray=1)
+    assert ledger.harm_of_edit(a_class("another", max_count=1)) == Harm()
+    assert not ledger.take_changes().claims
+
+
+def test_claims_that_an_edit_harmed_already_are_not_counted_again(ledger: Ledger) -> None:
+    ledger.set_claim(a_claim(gpus=2, node="n4"))
+    ledger.set_class(a_class(max_count=1))
+
+    assert ledger.harm_of_edit(a_class(max_count=1, selector={"pool": "x"})) == Harm()
+    ledger.set_class(a_class(selector={"pool": "x"}))
+    assert ledger.harm_of_edit(a_class(selector={"pool": "y"})) == Harm()
 
 
 # Orders and reservations
