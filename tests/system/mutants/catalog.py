@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import Final
 
 GPU: Final = ("tests/gpu",)
-LEDGER: Final = ("tests/gpu/test_ledger.py", "tests/gpu/test_ledger_properties.py")
+LEDGER: Final = (
+    "tests/gpu/test_ledger_stock.py",
+    "tests/gpu/test_ledger_orders.py",
+    "tests/gpu/test_ledger_sets.py",
+    "tests/gpu/test_ledger_properties.py",
+)
 BUDGETS: Final = ("tests/gpu/test_budgets.py",)
 ORDERS: Final = ("tests/controller/test_orders.py", "tests/controller/test_holds.py")
 FAILOVER: Final = ("tests/controller/test_leader.py", "tests/controller/test_faults.py")

@@ -1,0 +1,155 @@
+"""What the ledger decides about sets, and about claims that leave their node."""
+
+from __future__ import annotations
+
+from gpu.cells import Cell
+from gpu.conditions import HealthyReason
+from gpu.fit import Order, Reason
+from gpu.ledger import Ledger
+from gpu.resources import OnCordon
+from gpu.stock import ClassTotals
+from tests.builders import (
+    ACME,
+    L40S,
+    a_claim,
+    a_class,
+    a_launcher,
+    a_node,
+)
+
+
+def _free(ledger: Ledger, class_name: str = "l40s") -> tuple[int | None, int | None]:
+    capacity = ledger.capacity(class_name)
+    return capacity.free, capacity.max_free_per_node
+
+
+def _reasons(ledger: Ledger, order: Order) -> list[Reason]:
+    return [refusal.reason for refusal in ledger.check(order).refusals]
+
+
+# Sets
+
+
+def test_an_order_of_a_set_has_to_fit_on_the_sets_node(ledger: Ledger) -> None:
+    ledger.set_claim(a_claim("first", gpus=1, set_name="vm", node="n2"))
+
+    assert ledger.capacity("l40s", namespace=ACME, set_name="vm").free_on_set_node == 1
+    assert _reasons(ledger, Order(ACME, "l40s", 2, "vm")) == [Reason.SET_NODE_FULL]
+    assert ledger.reserve("u1", Order(ACME, "l40s", 1, "vm"), expires_at=10).ok
+    assert ledger.decisions() == {"u1": "n2"}
+    assert ledger.capacity("l40s", namespace="tenant-globex", set_name="vm").free_on_set_node is None
+
+
+def test_a_reservation_already_decides_where_its_set_is(ledger: Ledger) -> None:
+    ledger.reserve("u1", Order(ACME, "l40s", 2, "vm"), expires_at=10)
+
+    assert _reasons(ledger, Order(ACME, "l40s", 1, "vm")) == [Reason.SET_NODE_FULL]
+
+
+def test_a_set_that_waits_is_placed_as_a_whole(ledger: Ledger) -> None:
+    ledger.set_claim(a_claim("first", gpus=3, set_name="vm"))
+    ledger.set_claim(a_claim("second", gpus=3, set_name="vm"))
+    assert _reasons(ledger, Order(ACME, "l40s", 1, "vm")) == [Reason.SET_NODE_FULL]
+
+    assert ledger.plan(ACME, "first") == "n8"
+
+    assert ledger.decisions() == {f"claim-{ACME}-first": "n8", f"claim-{ACME}-second": "n8"}
+
+
+def test_a_set_over_two_resources_needs_room_for_both() -> None:
+    ledger = Ledger()
+    ledger.set_class(a_class("a", resource="v.io/A"))
+    ledger.set_class(a_class("b", resource="v.io/B"))
+    ledger.set_node(a_node("n1", allocatable={"v.io/A": 8}))
+    ledger.set_node(a_node("n2", allocatable={"v.io/A": 8, "v.io/B": 8}))
+    ledger.set_node(a_node("n3", allocatable={"v.io/A": 4, "v.io/B": 8}))
+    ledger.set_claim(a_claim("one", of="a", gpus=2, set_name="vm"))
+    ledger.set_claim(a_claim("two", of="b", gpus=2, set_name="vm"))
+
+    assert ledger.plan(ACME, "two") == ledger.plan(ACME, "one") == "n3"
+
+
+# Moves
+
+
+def test_an_unattached_claim_moves_off_a_cordoned_node_and_both_nodes_are_charged_meanwhile(
+    ledger: Ledger,
+) -> None:
+    ledger.set_claim(a_claim(gpus=2, node="n4"))
+    ledger.set_node(a_node("n4", gpus=4, cordoned=True))
+    assert ledger.leaves_cordoned_node(ACME, "one")
+    assert ledger.health(ACME, "one") == (HealthyReason.NODE_CORDONED,)
+
+    assert ledger.plan_move(ACME, "one") == "n2"
+    assert ledger.plan_move(ACME, "one") == "n2"
+    assert (ledger.cell("n4", L40S).held, ledger.cell("n2", L40S).held) == (2, 2)
+
+    ledger.set_claim(a_claim(gpus=2, node="n2"))
+    assert (ledger.cell("n4", L40S).held, ledger.cell("n2", L40S).held) == (0, 2)
+
+
+def test_a_set_moves_together_or_stays(ledger: Ledger) -> None:
+    for name in ("first", "second"):
+        ledger.set_claim(a_claim(name, gpus=2, set_name="vm", node="n4"))
+    ledger.set_node(a_node("n4", gpus=4, cordoned=True))
+
+    assert ledger.plan_move(ACME, "first") == "n8"
+    assert set(ledger.decisions().values()) == {"n8"}
+    assert len(ledger.decisions()) == 2
+
+
+def test_a_claim_stays_when_a_vm_runs_with_its_set_or_nothing_else_has_room(ledger: Ledger) -> None:
+    for name in ("first", "second"):
+        ledger.set_claim(a_claim(name, gpus=1, set_name="vm", node="n4"))
+    ledger.set_pod(a_launcher("vm", claims=["first"], node="n4"))
+    ledger.set_claim(a_claim("huge", gpus=8, node="n8"))
+
+    assert ledger.plan_move(ACME, "second") is None
+    assert not ledger.leaves_cordoned_node(ACME, "second")
+    assert ledger.plan_move(ACME, "huge") is None
+
+
+def test_one_class_that_says_stay_keeps_the_set(ledger: Ledger) -> None:
+    ledger.set_class(a_class("sticky", on_cordon=OnCordon.STAY))
+    ledger.set_claim(a_claim("first", set_name="vm", node="n8"))
+    ledger.set_claim(a_claim("second", of="sticky", set_name="vm", node="n8"))
+
+    assert not ledger.leaves_cordoned_node(ACME, "first")
+
+
+def test_the_rest_of_a_set_follows_the_members_that_moved_already(ledger: Ledger) -> None:
+    ledger.set_claim(a_claim("moved", set_name="vm", node="n8"))
+    ledger.set_claim(a_claim("left", set_name="vm", node="n4"))
+    ledger.set_node(a_node("n4", gpus=4, cordoned=True))
+
+    assert ledger.plan_move(ACME, "left") == "n8"
+    assert ledger.decisions() == {f"claim-{ACME}-left": "n8"}
+
+
+def test_a_claim_on_a_node_that_is_gone_keeps_its_units_there_and_may_move(ledger: Ledger) -> None:
+    ledger.set_claim(a_claim(gpus=2, node="n4"))
+    ledger.take_changes()
+
+    ledger.remove_node("n4")
+
+    assert ledger.cell("n4", L40S) == Cell(held=2, over_committed=2)
+    assert HealthyReason.NODE_NOT_READY in ledger.health(ACME, "one")
+    assert (ACME, "one") in ledger.take_changes().claims
+    assert ledger.claims_on("n4") == ((ACME, "one"),)
+    assert ledger.plan_move(ACME, "one") == "n2"
+
+
+def test_nothing_is_left_behind_when_everything_is_gone(ledger: Ledger) -> None:
+    ledger.reserve("u1", Order(ACME, "l40s", 3), expires_at=10)
+    ledger.set_claim(a_claim(gpus=3, uid="u1", node="n4"))
+    ledger.set_pod(a_launcher(gpus=4, node="n4"))
+
+    ledger.remove_pod(ACME, "virt-launcher-vm")
+    ledger.remove_claim(ACME, "one")
+    for name in ("n8", "n4", "n2"):
+        ledger.remove_node(name)
+
+    assert ledger.cells() == {}
+    assert ledger.class_totals("l40s") == ClassTotals()
+    assert _free(ledger) == (0, 0)
+    assert ledger.budgets.used(ACME) == 0
