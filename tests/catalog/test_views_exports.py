@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import yaml
@@ -11,23 +8,13 @@ import yaml
 from gpu.corekinds import Taint
 from portal.mirror import stock
 from tests.builders import L40S, a_claim, a_class, a_node
+from tests.exports import file_of, table
 from tests.fixtures.rest import Mirrored, Rest
 from tests.pages import offer
 
 As = Callable[..., Rest]
 OFFERS = "/hoster/offers/"
 NODES = "/hoster/nodes/"
-
-
-def file_of(rest: Rest, path: str, **query: str) -> str:
-    response: Any = rest.client.get(path, query)
-    assert response.status_code == 200
-    assert response["Content-Disposition"].startswith("attachment; ")
-    return b"".join(response.streaming_content).decode()
-
-
-def table(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text.lstrip("\ufeff"))))
 
 
 def test_offers_leave_as_csv_as_the_page_shows_them(rest: As, mirrored: Mirrored) -> None:

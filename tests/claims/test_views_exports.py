@@ -1,30 +1,17 @@
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import yaml
 
 from claims.models import EventKind, OrderEvent
 from tests.builders import NOON, a_claim, a_class
+from tests.exports import file_of, table
 from tests.fixtures.rest import Mirrored, Rest
 
 As = Callable[..., Rest]
 HOLDS = "/tenants/tenant-acme/gpus/"
-
-
-def file_of(rest: Rest, path: str, **query: str) -> str:
-    response: Any = rest.client.get(path, query)
-    assert response.status_code == 200
-    assert response["Content-Disposition"].startswith("attachment; ")
-    return b"".join(response.streaming_content).decode()
-
-
-def table(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text.lstrip("\ufeff"))))
 
 
 def test_holds_leave_as_csv_with_the_filter_of_the_page(rest: As, mirrored: Mirrored) -> None:

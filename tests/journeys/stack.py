@@ -7,31 +7,21 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from playwright.sync_api import StorageState
 
+from tests.waiting import until
 from tools.run.addresses import HOST, free_ports
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 READY_SECONDS: Final = 90.0
-T = TypeVar("T")
-
-
-def until(look: Callable[[], T], *, what: str, seconds: float = 20.0) -> T:
-    """Look again and again until the answer is true; give it."""
-    deadline = time.monotonic() + seconds
-    while not (answer := look()):
-        assert time.monotonic() < deadline, f"waited {seconds} s in vain until {what}"
-        time.sleep(0.02)
-    return answer
 
 
 @dataclass

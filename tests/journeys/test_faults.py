@@ -14,7 +14,8 @@ from tests.journeys import browsing
 from tests.journeys import stack as stacks
 from tests.journeys.browsing import Person
 from tests.journeys.rest import Client
-from tests.journeys.stack import RunningStack, until
+from tests.journeys.stack import RunningStack
+from tests.waiting import until
 
 OFFER = "h200-sxm"
 HOLDS = "/tenants/tenant-acme/gpus/"

@@ -13,7 +13,8 @@ from playwright.sync_api import Page, expect
 
 from tests.journeys.browsing import Person
 from tests.journeys.rest import Client
-from tests.journeys.stack import RunningStack, until
+from tests.journeys.stack import RunningStack
+from tests.waiting import until
 
 ROUNDS = 20
 AT_ONCE = 50

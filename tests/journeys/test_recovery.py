@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, expect
 from tests.journeys import browsing
 from tests.journeys.browsing import Person
 from tests.journeys.rest import Client
-from tests.journeys.stack import RunningStack, until
+from tests.journeys.stack import RunningStack
+from tests.waiting import until
 
 PROCESSES = ["cluster", "controller", "mirror", "worker", "web", "valkey"]
 

@@ -9,12 +9,11 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import dj_database_url
 import msgspec
@@ -27,19 +26,10 @@ from kube.gateway import Gateway
 from kube.kinds import AnyKind
 from tests.fixtures.redis import RunningRedis
 from tests.kube.servers import RunningServer, start_dev_server
+from tests.waiting import until
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 ALIAS: Final = "portal_processes"
-T = TypeVar("T")
-
-
-def until(look: Callable[[], T], *, what: str, seconds: float = 15.0) -> T:
-    """Look again and again until the answer is true; give it."""
-    deadline = time.monotonic() + seconds
-    while not (answer := look()):
-        assert time.monotonic() < deadline, f"waited {seconds} s in vain until {what}"
-        time.sleep(0.02)
-    return answer
 
 
 @dataclass

@@ -12,7 +12,8 @@ from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NAMESPACES
 from portal.models import RECORDS, FeedState
 from tests.builders import a_claim, a_class, a_namespace
 from tests.portal.browsing import Browser
-from tests.portal.processes import Portal, until
+from tests.portal.processes import Portal
+from tests.waiting import until
 
 
 @pytest.fixture

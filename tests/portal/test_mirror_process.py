@@ -14,7 +14,8 @@ from portal import deaf_worker
 from portal.models import RECORDS, ClaimRecord, ClassRecord, FeedState, NodeStock, Pulse
 from portal.nudges import CHANNEL
 from tests.builders import ACME, a_claim, a_class, a_namespace, a_node
-from tests.portal.processes import Portal, until
+from tests.portal.processes import Portal
+from tests.waiting import until
 
 
 def furnish(portal: Portal) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tests.controller.recorder import recording
 from tests.controller.rights import granted
-from tests.portal.processes import Portal, until
+from tests.portal.processes import Portal
+from tests.waiting import until
 
 
 def test_the_portal_reads_what_its_mirror_shows_and_nothing_else(portal: Portal, tmp_path: Path) -> None:
