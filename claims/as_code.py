@@ -26,12 +26,13 @@ def order_as_code(spec: OrderSpec, *, base_url: str, username: str) -> OrderAsCo
     url = f"{base_url}/api/v1/tenants/{spec.namespace}/claims/"
     del body["metadata"]["namespace"]
     lines = [
-        f"curl -u {shlex.quote(username)} {url}",
+        f"curl -u {shlex.quote(username)} {shlex.quote(url)}",
         "-H 'Content-Type: application/json'",
         f"-H 'Idempotency-Key: {spec.order_key}'",
         f"-d {shlex.quote(json.dumps(body))}",
     ]
-    return OrderAsCode(kubectl=f"kubectl apply -f - <<EOF\n{manifest}EOF", curl=" \\\n  ".join(lines))
+    # Quoted, the mark keeps the shell from reading anything in the manifest as a command.
+    return OrderAsCode(kubectl=f"kubectl apply -f - <<'EOF'\n{manifest}EOF", curl=" \\\n  ".join(lines))
 
 
 def _body(spec: OrderSpec) -> dict[str, Any]:

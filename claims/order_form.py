@@ -13,6 +13,8 @@ from claims.orders import OrderSpec
 from gpu.resources import INT32_MAX
 
 _ORDER_KEY: Final = re.compile(r"[0-9a-f]{32}\Z")
+_NO_OFFER: Final = "There is no such offer."
+_NO_SET: Final = "There is no such set."
 
 
 def new_order_key() -> str:
@@ -22,7 +24,7 @@ def new_order_key() -> str:
 
 def suggested_name(class_name: str, order_key: str) -> str:
     """Give the name that is already filled in."""
-    return f"{class_name[:58].rstrip('-')}-{order_key[:4]}" if class_name else ""
+    return "" if label_fault(class_name) else f"{class_name[:58].rstrip('-')}-{order_key[:4]}"
 
 
 class OrderForm(forms.Form):
@@ -30,14 +32,26 @@ class OrderForm(forms.Form):
 
     class_name = forms.CharField(
         max_length=253,
-        error_messages={"required": "Choose an offer.", "max_length": "There is no such offer."},
+        error_messages={"required": "Choose an offer.", "max_length": _NO_OFFER},
     )
     count = forms.CharField(max_length=400, error_messages={"required": "Say how many GPUs, such as 2."})
     name = forms.CharField(required=False, strip=True, max_length=1000)
     suggested = forms.CharField(required=False, max_length=63)
-    set_name = forms.CharField(required=False, max_length=63)
+    set_name = forms.CharField(required=False, max_length=63, error_messages={"max_length": _NO_SET})
     new_set = forms.CharField(required=False, max_length=1000)
     order_key = forms.CharField(required=False, max_length=64)
+
+    def clean_class_name(self) -> str:
+        name: str = self.cleaned_data["class_name"]
+        if label_fault(name):
+            raise forms.ValidationError(_NO_OFFER)
+        return name
+
+    def clean_set_name(self) -> str:
+        name: str = self.cleaned_data["set_name"]
+        if name and label_fault(name):
+            raise forms.ValidationError(_NO_SET)
+        return name
 
     def clean_count(self) -> int:
         text = self.cleaned_data["count"].strip()

@@ -51,6 +51,15 @@ def test_a_name_that_cannot_be_is_worded_at_the_field(name: str, word: str) -> N
     assert word in form.errors["name"][0]
 
 
+@pytest.mark.parametrize("field", ["class_name", "set_name"])
+@pytest.mark.parametrize("value", ["$(id)", "L40S", "a.b", "a" * 64, "-"])
+def test_what_names_no_offer_or_set_is_worded_at_the_field(field: str, value: str) -> None:
+    form = OrderForm(GOOD | {field: value})
+
+    assert not form.is_valid()
+    assert "There is no such" in form.errors[field][0]
+
+
 @pytest.mark.parametrize("name", ["", "l40s-0123"])
 def test_a_name_that_nobody_typed_follows_the_offer(name: str) -> None:
     form = OrderForm(GOOD | {"name": name, "class_name": "h100"})
@@ -80,3 +89,7 @@ def test_the_suggested_name_is_always_a_right_one(class_name: str) -> None:
     name = suggested_name(class_name, new_order_key())
 
     assert OrderForm(GOOD | {"name": name}).is_valid()
+
+
+def test_no_name_is_suggested_for_what_names_no_offer() -> None:
+    assert suggested_name("$(id)", KEY) == ""

@@ -99,13 +99,29 @@ def test_the_verdict_of_an_order_that_is_not_one_says_what_is_wrong(rest: As, mi
     )
 
 
+@pytest.mark.parametrize(
+    ("query", "words_of_fault"),
+    [("class=$(id)", "There is no such offer."), ("class=l40s&set=$(id)", "There is no such set.")],
+)
+def test_an_address_that_names_what_cannot_be_says_so_at_the_field_and_shows_no_code(
+    rest: As, mirrored: Mirrored, query: str, words_of_fault: str
+) -> None:
+    mirrored(offer("l40s", free=8))
+
+    html = rest("alice").client.get(f"{ORDER}?{query}").content.decode()
+
+    field = "set_name" if "set=" in query else "class_name"
+    assert words_of_fault in words(html.split(f'id="{field}-fault"')[1].split("</p>")[0])
+    assert 'id="code-kubectl"' not in html
+
+
 def test_the_order_as_code_is_the_order(rest: As, mirrored: Mirrored) -> None:
     mirrored(offer("l40s", free=8))
 
     html = rest("alice").client.get(f"{ORDER}verdict/", order(new_set="sim")).content.decode()
     code = unescape(re.findall(r'id="code-kubectl"[^>]*>(.*?)</pre>', html, re.DOTALL)[0])
 
-    manifest = yaml.safe_load(code.split("<<EOF\n")[1].removesuffix("EOF"))
+    manifest = yaml.safe_load(code.split("<<'EOF'\n")[1].removesuffix("EOF"))
     assert manifest["metadata"] == {"name": "train", "namespace": "tenant-acme"}
     assert manifest["spec"] == {"className": "l40s", "count": 2, "setName": "sim"}
 
