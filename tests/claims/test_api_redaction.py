@@ -39,6 +39,35 @@ def test_a_tenant_sees_no_node_anywhere() -> None:
     assert claim["status"]["conditions"][0]["message"] == "The units are held on a node."
 
 
+def test_what_the_api_server_notes_of_its_writers_names_no_node() -> None:
+    claim = {
+        "metadata": {
+            "name": "one",
+            "managedFields": [
+                {
+                    "manager": "controller",
+                    "subresource": "status",
+                    "fieldsType": "FieldsV1",
+                    "fieldsV1": {"f:status": {"f:refusedNodes": {'k:{"nodeName":"gpu-node-7"}': {".": {}}}}},
+                }
+            ],
+        },
+        "status": {"refusedNodes": [{"nodeName": "gpu-node-7"}]},
+    }
+
+    assert json.loads(for_tenant(json.dumps(claim).encode())) == {"metadata": {"name": "one"}, "status": {}}
+
+
+def test_what_kubectl_keeps_of_an_object_that_was_restored_names_no_node() -> None:
+    restored = json.dumps({"status": {"nodeName": "gpu-node-7"}})
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": restored, "team": "vision"}
+    claim = {"metadata": {"name": "one", "annotations": annotations}}
+
+    shown = json.loads(for_tenant(json.dumps(claim).encode()))
+
+    assert shown == {"metadata": {"name": "one", "annotations": {"team": "vision"}}}
+
+
 def test_everything_else_passes_through() -> None:
     claim = shown(node="n1", attached_to="vm", gpus=2, set_name="pair")
 
