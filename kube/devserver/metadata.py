@@ -136,7 +136,8 @@ def name_faults(name: str, served: Served) -> list[FieldError]:
     return [FieldError(CauseType.INVALID, "metadata.name", name, rule) for rule in rules]
 
 
-def _qualified_faults(name: str, path: str) -> list[FieldError]:
+def qualified_faults(name: str, path: str) -> list[FieldError]:
+    """Judge the name of a label, or what is written like one."""
     prefix, slash, short = name.rpartition("/")
     rules = []
     if slash and (not prefix or _name_rules(prefix, as_label=False)):
@@ -150,21 +151,29 @@ def _qualified_faults(name: str, path: str) -> list[FieldError]:
     return [FieldError(CauseType.INVALID, path, name, rule) for rule in rules]
 
 
+def label_value_faults(value: str, path: str) -> list[FieldError]:
+    """Judge the value of a label."""
+    rules = ["must be no more than 63 bytes"] if len(value) > 63 else []
+    if value and _QUALIFIED.fullmatch(value) is None:
+        rules.append(_VALUE_RULE)
+    return [FieldError(CauseType.INVALID, path, value, rule) for rule in rules]
+
+
+def labels_faults(labels: dict[str, str], path: str) -> list[FieldError]:
+    """Judge names and values of labels."""
+    found: list[FieldError] = []
+    for key, value in labels.items():
+        found += qualified_faults(key, path) + label_value_faults(value, path)
+    return found
+
+
 def metadata_faults(metadata: dict[str, Any]) -> list[FieldError]:
     """Judge labels, annotations and finalizers."""
-    found: list[FieldError] = []
-    for key, value in (metadata.get("labels") or {}).items():
-        found += _qualified_faults(key, "metadata.labels")
-        if len(value) > 63:
-            found.append(
-                FieldError(CauseType.INVALID, "metadata.labels", value, "must be no more than 63 bytes")
-            )
-        if value and _QUALIFIED.fullmatch(value) is None:
-            found.append(FieldError(CauseType.INVALID, "metadata.labels", value, _VALUE_RULE))
+    found = labels_faults(metadata.get("labels") or {}, "metadata.labels")
     for key in metadata.get("annotations") or {}:
-        found += _qualified_faults(key.lower(), "metadata.annotations")
+        found += qualified_faults(key.lower(), "metadata.annotations")
     for finalizer in metadata.get("finalizers") or []:
-        found += _qualified_faults(finalizer, "metadata.finalizers")
+        found += qualified_faults(finalizer, "metadata.finalizers")
     for owner in metadata.get("ownerReferences") or []:
         found += _owner_faults(owner)
     return found

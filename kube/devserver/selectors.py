@@ -1,4 +1,4 @@
-"""labelSelector and fieldSelector: parsed once per request, asked once per object."""
+"""labelSelector and fieldSelector: parsed once per request, asked once per object. LabelSelectors in objects: judged and asked."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kube.devserver.jsonpath import first
+from kube.devserver.metadata import label_value_faults, labels_faults, qualified_faults
 from kube.devserver.served import Object, Served
-from kube.devserver.status import bad_request
+from kube.devserver.status import CauseType, FieldError, bad_request
 
 Matcher = Callable[[Object], bool]
 
+_BY_VALUE: Final = ("In", "NotIn")
+_BY_PRESENCE: Final = ("Exists", "DoesNotExist")
 _SET: Final = re.compile(r"^(?P<key>\S+)\s+(?P<op>in|notin)\s+\((?P<values>.*)\)$")
 _PAIR: Final = re.compile(r"^(?P<key>[^=!]+?)\s*(?P<op>==|=|!=)\s*(?P<value>.*)$")
 
@@ -105,8 +108,36 @@ def picks(selector: dict[str, Any], labels: dict[str, str]) -> bool:
     if any(labels.get(key) != value for key, value in wanted.items()):
         return False
     for term in selector.get("matchExpressions") or ():
-        values = frozenset(term["values"]) if term["operator"] in ("In", "NotIn") else None
+        values = frozenset(term.get("values") or ()) if term["operator"] in _BY_VALUE else None
         negated = term["operator"] in ("NotIn", "DoesNotExist")
         if not Requirement(term["key"], values, negated).holds(labels):
             return False
     return True
+
+
+def selector_faults(selector: dict[str, Any], path: str) -> list[FieldError]:
+    """Judge a LabelSelector object of the right shape."""
+    found = labels_faults(selector.get("matchLabels") or {}, f"{path}.matchLabels")
+    for index, term in enumerate(selector.get("matchExpressions") or ()):
+        found += _term_faults(term, f"{path}.matchExpressions[{index}]")
+    return found
+
+
+def _term_faults(term: dict[str, Any], path: str) -> list[FieldError]:
+    operator, values = term.get("operator") or "", term.get("values") or ()
+    found: list[FieldError] = []
+    if operator in _BY_VALUE:
+        if not values:
+            detail = "must be specified when `operator` is 'In' or 'NotIn'"
+            found.append(FieldError(CauseType.REQUIRED, f"{path}.values", detail=detail))
+    elif operator in _BY_PRESENCE:
+        if values:
+            detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            found.append(FieldError(CauseType.FORBIDDEN, f"{path}.values", detail=detail))
+    else:
+        detail = "not a valid selector operator"
+        found.append(FieldError(CauseType.INVALID, f"{path}.operator", operator, detail))
+    found += qualified_faults(term.get("key") or "", f"{path}.key")
+    for index, value in enumerate(values):
+        found += label_value_faults(value, f"{path}.values[{index}]")
+    return found

@@ -31,8 +31,9 @@ _TEXTS: Final = _list(TEXT)
 _CONDITIONS: Final = _list(_object("type", "status", type=TEXT, status=TEXT, reason=TEXT, message=TEXT))
 _SELECTOR: Final = _object(
     matchLabels=_map(TEXT),
-    matchExpressions=_list(_object("key", "operator", key=TEXT, operator=TEXT, values=_TEXTS)),
+    matchExpressions=_list(_object(key=TEXT, operator=TEXT, values=_TEXTS)),
 )
+"""What is missing or too much in its terms is told by :mod:`kube.devserver.selectors`, in words of its own."""
 _ROLE: Final = {
     "rules": _list(
         _object(

@@ -10,6 +10,7 @@ from typing import Any, Final
 from kube.devserver import crds
 from kube.devserver.defaulting import whole_numbers
 from kube.devserver.metadata import differs_beyond_metadata, metadata_faults, name_faults, update_faults
+from kube.devserver.selectors import selector_faults
 from kube.devserver.served import Object, Served
 from kube.devserver.shapes import shape_of
 from kube.devserver.status import CauseType, FieldError
@@ -157,11 +158,8 @@ def faults(served: Served, content: Object, old: Object | None) -> list[FieldErr
     misshapen = shape_of(served.plural).faults(content, old, already=found)
     if misshapen:
         return found + misshapen
-    if served.collection == crds.COLLECTION:
-        found += crds.faults(content)
-    if served.plural == "resourcequotas":
-        found += _quota_faults(content)
-    return found
+    judge = _JUDGES.get(served.plural)
+    return found + judge(content) if judge else found
 
 
 def complete(served: Served, content: Object) -> None:
@@ -169,6 +167,32 @@ def complete(served: Served, content: Object) -> None:
     whole_numbers(content)
     if served.collection == crds.COLLECTION:
         crds.establish(content)
+
+
+def _aggregation_faults(content: Object) -> list[FieldError]:
+    path, rule = "aggregationRule.clusterRoleSelectors", content.get("aggregationRule")
+    if rule is None:
+        return []
+    selectors = rule.get("clusterRoleSelectors") or ()
+    if not selectors:
+        detail = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+        return [FieldError(CauseType.REQUIRED, path, detail=detail)]
+    found = []
+    for index, selector in enumerate(selectors):
+        where = f"{path}[{index}]"
+        if faulty := selector_faults(selector, where):
+            found += faulty
+            found.append(FieldError(CauseType.INVALID, where, None, "invalid label selector."))
+    return found
+
+
+def _webhook_faults(content: Object) -> list[FieldError]:
+    return [
+        fault
+        for index, webhook in enumerate(content.get("webhooks") or ())
+        for field in ("namespaceSelector", "objectSelector")
+        for fault in selector_faults(webhook.get(field) or {}, f"webhooks[{index}].{field}")
+    ]
 
 
 def _quota_faults(content: Object) -> list[FieldError]:
@@ -182,3 +206,12 @@ def _quota_faults(content: Object) -> list[FieldError]:
         elif "/" in key and ("." in text or text.endswith(("m", "u", "n"))):
             found.append(FieldError(CauseType.INVALID, f"spec.hard[{key}]", text, "must be an integer"))
     return found
+
+
+_JUDGES: Final[dict[str, Callable[[Object], list[FieldError]]]] = {
+    "clusterroles": _aggregation_faults,
+    "customresourcedefinitions": crds.faults,
+    "resourcequotas": _quota_faults,
+    "validatingwebhookconfigurations": _webhook_faults,
+}
+"""What is judged of a built-in object that has the right shape."""
