@@ -132,7 +132,7 @@ class OfferForm(forms.Form):
         text: str = self.cleaned_data["max_count"]
         if not text:
             return None
-        if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:11]) <= INT32_MAX:
+        if not (text.isascii() and text.isdigit()) or not 1 <= int(text) <= INT32_MAX:
             raise forms.ValidationError("Write a whole number from 1 up, or leave it empty.")
         return int(text)
 
@@ -247,7 +247,7 @@ def act_on_rows(form: OfferForm, act: str) -> bool:
         return False
     if verb == "add" and len(rows) < (MOST_TOLERATIONS if kind == "tolerations" else MOST_LABELS):
         rows.append(TolerationRow() if kind == "tolerations" else SelectorRow())
-    elif verb == "remove" and index.isdecimal() and int(index) < len(rows):
+    elif verb == "remove" and index in {str(number) for number in range(len(rows))}:
         del rows[int(index)]
     return True
 

@@ -59,7 +59,7 @@ class OrderForm(forms.Form):
             raise forms.ValidationError("Write a whole number, such as 2.")
         if text.startswith("-") or not text.strip("+0"):
             raise forms.ValidationError("Order at least 1.")
-        if len(text) > 10 or int(text) > INT32_MAX:
+        if int(text) > INT32_MAX:
             raise forms.ValidationError(f"An order cannot be larger than {INT32_MAX:,}.")
         return int(text)
 

@@ -19,6 +19,7 @@ from portal.api.problems import BadParameter
 
 DEFAULT_LIMIT: Final = 100
 MAX_LIMIT: Final = 500
+_MOST_DIGITS: Final = 9
 
 M = TypeVar("M", bound=Model)
 
@@ -34,7 +35,8 @@ class PageRequest:
 def page_request(parameters: Mapping[str, str]) -> PageRequest:
     """Read ``limit`` and ``continue``. Raises BadParameter."""
     text = parameters.get("limit", "")
-    if text and not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= MAX_LIMIT):
+    is_number = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS
+    if text and not (is_number and 1 <= int(text) <= MAX_LIMIT):
         raise BadParameter("limit", f"must be a whole number from 1 to {MAX_LIMIT}")
     token = parameters.get("continue", "")
     return PageRequest(int(text) if text else DEFAULT_LIMIT, _decode(token) if token else ())

@@ -201,6 +201,7 @@ def test_a_label_cannot_stand_twice_and_needs_a_key() -> None:
         ("max_count", "2147483648", "from 1 up"),
         ("max_count", "two", "from 1 up"),
         ("max_count", "９", "from 1 up"),
+        ("max_count", "0000000001" + "0" * 20, "from 1 up"),
         ("on_cordon", "Stop", "Move or Stay"),
         ("resource_name", "gpu", "vendor's part"),
     ],
@@ -270,6 +271,7 @@ def test_buttons_add_and_remove_rows_and_keep_what_is_typed() -> None:
     form = OfferForm(rows({"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Equal"}))
 
     assert act_on_rows(form, "add:tolerations")
+    assert act_on_rows(form, f"remove:tolerations:{'9' * 5000}")
     assert act_on_rows(form, "remove:tolerations:0")
     assert act_on_rows(form, "add:selector")
     assert not act_on_rows(form, "")

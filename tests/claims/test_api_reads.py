@@ -118,6 +118,8 @@ def test_claims_are_filtered(rest: As, mirrored: Mirrored) -> None:
         {"limit": "ten"},
         {"limit": "٣"},
         {"limit": "9" * 5000},
+        {"limit": "00000000150000000"},
+        {"limit": "000000001" + "0" * 5000},
         {"continue": "@@@"},
         {"continue": "W10"},
         {"continue": "eyJhIjoxfQ"},

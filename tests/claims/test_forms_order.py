@@ -41,6 +41,13 @@ def test_a_count_that_cannot_be_is_worded_at_the_field(count: str, word: str) ->
     assert word in form.errors["count"][0]
 
 
+def test_a_count_may_begin_with_zeros() -> None:
+    form = OrderForm(GOOD | {"count": "+00000000002"})
+
+    assert form.is_valid()
+    assert form.spec("tenant-acme").count == 2
+
+
 @pytest.mark.parametrize(
     ("name", "word"), [("Train", "train"), ("a" * 64, "64 of 63"), ("train.1", "train-1"), ("-", "Begin")]
 )
