@@ -38,54 +38,58 @@ from bench.oversell.paces import (
 from bench.oversell.plan import Plan
 from kube import config
 from kube.aio import AsyncGateway
+from kube.errors import Unavailable
 from kube.kinds import WEBHOOKS
 from tests.kube.servers import RunningServer, start_dev_server, start_real_server
 
 T = TypeVar("T")
 
 KEPT_SHARE = 0.95
-"""Of the planned rate; below, a run is void."""
+"""Of the planned rate, and of the orders, that have to be sent in time and answered; below, a run is void."""
 
 
 @dataclass
 class Outcome:
-    """What a run came to."""
+    """What a run came to. ``due`` and ``begun`` are orders of the timetable, until the load stopped; races come on top."""
 
     settings: Settings
     seconds: float
-    arrived: int
+    due: int
+    begun: int
     orders: int
     agreed_after: float | None
     emptied_after: float | None
 
-    @property
-    def rate(self) -> float:
-        """Orders a second that came by the timetable; races come on top."""
-        return self.arrived / self.seconds
+    unanswered: int
 
     @property
     def is_void(self) -> bool:
-        return self.rate < self.settings.rate * KEPT_SHARE
+        return self.begun < self.due * KEPT_SHARE or self.unanswered > self.orders * (1 - KEPT_SHARE)
 
 
 async def run_load(running: Arena, *, seconds: float, orders: int) -> Outcome:
     """Load, rest, empty: the part of a run that is judged."""
     tenants = running.tenants
-    arrived, placed = tenants.arrived, tenants.orders
-    took = await running.load(seconds, orders=orders)
-    arrived, placed = tenants.arrived - arrived, tenants.orders - placed
+    took, begun = await running.load(seconds, orders=orders)
+    due, placed = tenants.arrived, tenants.orders
+    unanswered = tenants.outcomes[Unavailable.__name__]
     agreed_after = await running.rest()
-    return Outcome(running.settings, took, arrived, placed, agreed_after, await running.empty())
+    emptied_after = await running.empty()
+    return Outcome(
+        running.settings, took, due, begun, placed, agreed_after, emptied_after, unanswered=unanswered
+    )
 
 
 def report(running: Arena, outcome: Outcome) -> str:
     """Tell of a run in lines."""
     checker, refusals = running.checker, running.checker.refusals
     lines = [
-        f"{outcome.orders} orders in {outcome.seconds:.0f} s; by the timetable {outcome.rate:.1f}/s, planned {outcome.settings.rate:.1f}/s"
-        + (" -- VOID: below its planned rate" if outcome.is_void else ""),
+        f"{outcome.orders} orders in {outcome.seconds:.0f} s; of {outcome.due} in the timetable ({outcome.due / outcome.seconds:.1f}/s, "
+        f"planned {outcome.settings.rate:.1f}/s) {outcome.begun} were begun in time"
+        + (" -- VOID: below its planned rate, or too many without an answer" if outcome.is_void else ""),
         f"{checker.events} events seen, {checker.bound} binds, {running.unrest.changes} changes of nodes, offers and budgets, "
-        f"{running.last_unit.races} races for the last unit ({running.last_unit.sold} sold)",
+        f"{running.last_unit.races} races for the last unit ({running.last_unit.sold} sold), "
+        f"{running.last_of_budget.races} for the last of a budget ({running.last_of_budget.sold} sold)",
         f"refusals: {refusals.judged} of orders that fitted, {refusals.excused} of orders that did not at some moment; "
         f"{refusals.watched} orders were followed",
         "answers: " + ", ".join(f"{name} {count}" for name, count in running.tenants.outcomes.most_common()),

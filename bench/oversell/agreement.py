@@ -10,7 +10,7 @@ from typing import Final
 from bench.oversell.checker import Checker
 from bench.oversell.facts import ClassFacts, subject_of
 from bench.oversell.findings import Wrong
-from bench.oversell.model import TOTAL
+from bench.oversell.model import TOTAL, Model
 from bench.oversell.refusals import Pending
 
 _LOOK_SECONDS: Final = 0.05
@@ -23,11 +23,8 @@ def differences(checker: Checker) -> Iterator[tuple[Wrong, str]]:
         yield Wrong.LOST, f"{key} was created and is not there"
     for key in checker.leaving & model.claims.keys():
         yield Wrong.LEAKED, f"{key} was deleted and is still there"
-    for key in model.unbound:
-        claim = model.claims[key]
-        found = model.classes.get(claim.class_name)
-        if found is not None and model.free(found)[1] >= claim.count and not claim.set_name:
-            yield Wrong.LOST, f"{key} waits for {claim.count} of {claim.class_name}, and they are there"
+    yield from _waiting(model)
+    yield from _apart(model)
     # What is published leaves room for whoever waits, and for orders that are admitted and not stored.
     ghosts = checker.refusals.ghosts(at=time.monotonic())
     waiting = {model.resource_of(model.claims[key].class_name) for key in model.unbound}
@@ -36,6 +33,35 @@ def differences(checker: Checker) -> Iterator[tuple[Wrong, str]]:
             promised = sum(ghost.count for ghost in ghosts if ghost.resource == found.resource)
             yield from _published(checker, found, promised)
     yield from _published_use(checker, ghosts)
+
+
+def _waiting(model: Model) -> Iterator[tuple[Wrong, str]]:
+    """No order is admitted that has to wait, and nothing here takes a node away from a claim for good."""
+    for key in model.unbound:
+        claim = model.claims[key]
+        found = model.classes.get(claim.class_name)
+        nodes = {member.node for member in model.companions(claim) if member.node}
+        rooms = (
+            [
+                model.room(node, found.resource)
+                for node in model.serving(found)
+                if not nodes or {node} == nodes
+            ]
+            if found is not None
+            else []
+        )
+        words = f"{key} waits for {claim.count} of {claim.class_name}"
+        if max(rooms, default=0) >= claim.count:
+            yield Wrong.LOST, f"{words}, and they are there"
+        else:
+            yield Wrong.OVERSOLD, f"{words}, and they are not there"
+
+
+def _apart(model: Model) -> Iterator[tuple[Wrong, str]]:
+    for (namespace, set_name), members in model.sets():
+        nodes = {member.node for member in members if member.node}
+        if len(nodes) > 1:
+            yield Wrong.LOST, f"the set {set_name} of {namespace} is apart: {sorted(nodes)}"
 
 
 def _published(checker: Checker, found: ClassFacts, promised: int) -> Iterator[tuple[Wrong, str]]:
@@ -52,8 +78,8 @@ def _published(checker: Checker, found: ClassFacts, promised: int) -> Iterator[t
 def _published_use(checker: Checker, ghosts: Sequence[Pending]) -> Iterator[tuple[Wrong, str]]:
     model = checker.model
     for quota in model.quotas.values():
-        for key, published in quota.used.items():
-            subject = subject_of(key) or ""
+        for key in quota.ours:
+            subject, published = subject_of(key) or "", quota.used.get(key)
             pool = model.pool(quota.key[0], subject)
             if pool is None:
                 continue
@@ -63,7 +89,7 @@ def _published_use(checker: Checker, ghosts: Sequence[Pending]) -> Iterator[tupl
                 for ghost in ghosts
                 if ghost.namespace in pool.members and subject in (TOTAL, ghost.class_name)
             )
-            if not used <= published <= used + promised:
+            if published is None or not used <= published <= used + promised:
                 yield (
                     Wrong.LEAKED,
                     f"{quota.key} publishes {published} of {key} used, it is {used}, {promised} promised",

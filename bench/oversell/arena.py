@@ -18,7 +18,7 @@ from bench.oversell.feed import Feed
 from bench.oversell.figures import Figures
 from bench.oversell.load import Mix, Tenants
 from bench.oversell.plan import Plan, build
-from bench.oversell.unrest import LastUnit, Unrest
+from bench.oversell.unrest import LastOfBudget, LastUnit, Unrest
 from kube import config
 from kube.aio import AsyncGateway
 from kube.kinds import GPU_NODES
@@ -57,11 +57,15 @@ class Arena:
     tenants: Tenants
     unrest: Unrest
     last_unit: LastUnit
+    last_of_budget: LastOfBudget
     figures: Figures
     feed: Feed
 
-    async def load(self, seconds: float, *, orders: int = 0) -> float:
-        """Let the load run for so long, or until there were so many orders; give the seconds it took."""
+    async def load(self, seconds: float, *, orders: int = 0) -> tuple[float, int]:
+        """Let the load run for so long, or until there were so many orders.
+
+        Give the seconds it took, and how many orders of the timetable had been begun by then; those that were due follow.
+        """
         loop = asyncio.get_running_loop()
         started_at = loop.time()
         self.clients.open()
@@ -70,8 +74,9 @@ class Arena:
                 await asyncio.sleep(0.5)
         else:
             await asyncio.sleep(seconds)
+        took, begun = loop.time() - started_at, self.tenants.arrived
         await self.clients.close()
-        return loop.time() - started_at
+        return took, begun
 
     async def rest(self, *, seconds: float = AGREE_SECONDS) -> float | None:
         """Put everything back and wait until all agree; what does not is a finding."""
@@ -119,16 +124,20 @@ async def arena(server: Server, settings: Settings) -> AsyncIterator[Arena]:
         )
         unrest = Unrest(gateway, checker, clients, plan=settings.plan, random=random)
         last_unit = LastUnit(tenants, checker, plan=settings.plan)
+        last_of_budget = LastOfBudget(tenants, checker, plan=settings.plan)
         clients.arrivals(settings.rate * (1 - settings.mix.same_name), tenants.order)
         clients.arrivals(settings.rate * settings.mix.same_name, tenants.order_again)
         for change in (unrest.cordon, unrest.devices, unrest.offer, unrest.budget):
             clients.arrivals(settings.rate / 100, change)
         if settings.race_seconds:
-            clients.arrivals(1 / settings.race_seconds, last_unit.race)
+            for kind in (last_unit, last_of_budget):
+                clients.arrivals(1 / settings.race_seconds, kind.race)
         feed = Feed(found, checker.take)
         running = [tasks.create_task(feed.run()), tasks.create_task(clients.run())]
         await feed.until_complete()
-        yield Arena(settings, gateway, checker, clients, tenants, unrest, last_unit, figures, feed)
+        yield Arena(
+            settings, gateway, checker, clients, tenants, unrest, last_unit, last_of_budget, figures, feed
+        )
         for task in running:
             task.cancel()
 

@@ -12,16 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from bench.oversell.admissions import AdmissionJudge, Recently
 from bench.oversell.facts import ClaimFacts, ClassFacts, Json, Key, NodeFacts, QuotaFacts
 from bench.oversell.feed import Told
 from bench.oversell.findings import Findings, Wrong
 from bench.oversell.model import Model
-from bench.oversell.past import Past
-from bench.oversell.refusals import RefusalJudge
+from bench.oversell.refusals import KEPT_SECONDS, RefusalJudge
 from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NAMESPACES, NODES, RESOURCE_QUOTAS
 
-LONGEST_CALL_SECONDS: Final = 60.0
-"""Between an order and its bind, on the busiest machine."""
 MOVE_SECONDS: Final = 10.0
 """How long after its node came back a claim may still arrive elsewhere: rounds over cordoned nodes are made every five seconds."""
 
@@ -50,35 +48,61 @@ class Checker:
         self.leaving: set[Key] = set()
         self.events = 0
         self.bound = 0
-        self._sight = sight_seconds
+        self.recently = Recently(self.model, seconds=KEPT_SECONDS)
+        self.admissions = AdmissionJudge(self.model, self.recently, self.findings, self.refusals.left_pool)
         self.on_bound: Callable[[Key, float], None] = lambda key, at: None
-        self._had: Past[tuple[str, str]] = Past(
-            LONGEST_CALL_SECONDS + sight_seconds
-        )  # allocatable that was, by node and resource
-        self._limits: Past[tuple[str, str]] = Past(LONGEST_CALL_SECONDS + sight_seconds)
+        self._asked_at: dict[Key, float] = {}
         self._out_until: dict[str, float] = {}
         self._uids: dict[Key, str] = {}
+
+    @property
+    def sight_seconds(self) -> float:
+        """How old the controller's picture may be now. May be changed while everything rests."""
+        return self.refusals.sight
+
+    @sight_seconds.setter
+    def sight_seconds(self, seconds: float) -> None:
+        self.refusals.sight = seconds
 
     # What clients were answered
 
     def asked(self, order: Order, *, at: float) -> None:
+        self._asked_at[order.key] = at
+        self.admissions.asked(order)
         self.refusals.asked(order.key, order, at=at)
 
     def created(self, order: Order, uid: str, *, at: float) -> None:
+        asked_at = self._asked_at.get(order.key, at)
+        self.admissions.admitted(order, asked_at=asked_at, since=asked_at - self.sight_seconds, at=at)
+        self._ended(order)
+        self.refusals.admitted(order.key, keeps=not order.dry_run)
         if order.dry_run:
-            self.refusals.admitted(order.key, keeps=False)
             return
         if order.key in self.alive:
             self.findings.add(Wrong.DUPLICATE, f"{order.key} was created twice")
-        self.refusals.admitted(order.key, keeps=True)
         self.alive[order.key] = uid
 
     def refused(self, order: Order, reason: str, *, at: float) -> None:
+        self._ended(order)
         self.refusals.refused(order.key, reason, at=at)
 
-    def unanswered(self, order: Order, *, at: float) -> None:
-        """Take in that nobody knows what became of an order, or that it was admitted and not stored."""
+    def not_stored(self, order: Order, *, at: float) -> None:
+        """Take in that an order was admitted, perhaps, and that its name was taken."""
+        self._ended(order)
         self.refusals.vanished(order.key, at=at)
+
+    def unanswered(self, order: Order, admission: str | None, *, at: float) -> None:
+        """Take in that nobody knows what became of an order. ``admission``: in which words the API server says that it got no answer
+        about it; without faults it always gets one.
+        """
+        self._ended(order)
+        self.refusals.vanished(order.key, at=at)
+        if admission is not None and not self.refusals.tolerates_unknown:
+            self.findings.add(Wrong.REFUSED, f"{order.key} was not judged: {admission}")
+
+    def _ended(self, order: Order) -> None:
+        self._asked_at.pop(order.key, None)
+        self.admissions.ended(order)
 
     def leaves(self, key: Key) -> None:
         """Take in that a delete is about to be sent."""
@@ -98,7 +122,12 @@ class Checker:
             self._take_list(told)
         elif told.object is not None:
             self._take_one(told, told.object, is_gone=told.type == "DELETED")
-        self.refusals.close(at=told.at)
+        self.close(at=told.at)
+
+    def close(self, *, at: float) -> None:
+        """Judge what could not be judged before now."""
+        self.refusals.close(at=at)
+        self.admissions.close(at=at)
 
     def _take_one(self, told: Told, found: Json, *, is_gone: bool) -> None:
         match told.kind.plural:
@@ -156,41 +185,52 @@ class Checker:
         self.leaving.discard(key)
 
     def _check_claim(self, claim: ClaimFacts, old: ClaimFacts | None, *, at: float) -> None:
+        since = self._since(claim, at)
         if self._uids.get(claim.key) != claim.uid:
             self._uids[claim.key] = claim.uid
-            self._check_budgets(claim, at=at)
-        if claim.node and (old is None or old.node != claim.node):
+            self._check_budgets(claim, since=since, at=at)
+            resource = self.model.resource_of(claim.class_name)
+            if resource is not None and claim.node is None:
+                self.admissions.stored(claim.key, resource, since=since, at=at)
+        before = old.node if old is not None else None
+        if before and claim.node != before and not self._may_leave(claim, before, at=at):
+            if claim.node:
+                self.findings.add(
+                    Wrong.DUPLICATE, f"{claim.key} was bound to {before} and then to {claim.node}"
+                )
+            else:
+                self.findings.add(Wrong.LOST, f"{claim.key} was taken from {before}")
+        if claim.node and claim.node != before:
             self.bound += 1
             self.refusals.arrived(claim)
             self.on_bound(claim.key, at)
-            self._check_node(claim, claim.node, at=at)
-            if old is not None and old.node and not self._may_move(old, old.node, at=at):
-                self.findings.add(
-                    Wrong.DUPLICATE, f"{claim.key} was bound to {old.node} and then to {claim.node}"
-                )
+            # A move was decided a moment ago, whenever the order came.
+            self._check_node(claim, claim.node, since=at - self.sight_seconds if before else since, at=at)
         self.refusals.changed(claim, at=at)
 
     def _since(self, claim: ClaimFacts, at: float) -> float:
         """Give the oldest time at which somebody may have looked before they decided on the claim."""
         asked_at = self.refusals.asked_at.get(claim.key, at)
-        return min(asked_at, at) - self._sight
+        return min(asked_at, at) - self.sight_seconds
 
-    def _check_node(self, claim: ClaimFacts, node: str, *, at: float) -> None:
+    def _check_node(self, claim: ClaimFacts, node: str, *, since: float, at: float) -> None:
+        classes = self.recently.classes(claim.class_name, at=at, since=since)
         resource = self.model.resource_of(claim.class_name)
         if resource is None:
             self.findings.add(Wrong.OVERSOLD, f"{claim.key} is bound and its class is unknown")
             return
-        known = self.model.nodes.get(node)
-        now = known.allocatable.get(resource, 0) if known is not None else 0
-        had = max([now, *self._had.recent((node, resource), at=at, since=self._since(claim, at))])
+        if not any(self.recently.serves(found, node, since=since) for found in classes):
+            self.findings.add(
+                Wrong.OVERSOLD, f"{claim.key} was bound to {node}, which does not serve {claim.class_name}"
+            )
+        had = self.recently.units(node, resource, at=at, since=since)
         held = self.model.held(node, resource)
         if held > had:
             self.findings.add(Wrong.OVERSOLD, f"{node} has {had} of {resource}, {held} are held: {claim.key}")
 
-    def _check_budgets(self, claim: ClaimFacts, *, at: float) -> None:
+    def _check_budgets(self, claim: ClaimFacts, *, since: float, at: float) -> None:
         for pool in self.model.pools(claim.key[0], claim.class_name):
-            before = self._limits.recent((pool.owner, pool.subject), at=at, since=self._since(claim, at))
-            limit = max([pool.limit, *before])
+            limit = self.recently.limit(pool, at=at, since=since)
             used = self.model.used(pool)
             if used > limit:
                 self.findings.add(
@@ -198,15 +238,21 @@ class Checker:
                     f"{pool.owner} may use {limit} of {pool.subject}, {used} are used: {claim.key}",
                 )
 
-    def _may_move(self, claim: ClaimFacts, node: str, *, at: float) -> bool:
-        return claim.set_name is not None or self._out_until.get(node, 0.0) + MOVE_SECONDS >= at
+    def _may_leave(self, claim: ClaimFacts, node: str, *, at: float) -> bool:
+        """Say whether the claim may go from its node to another one: the node is out of service, or the rest of its set is there."""
+        members = self.model.companions(claim)
+        classes = [self.model.classes.get(member.class_name) for member in members]
+        if claim.node is None or any(found is None or not found.moves for found in classes):
+            return False
+        return self._out_until.get(node, 0.0) + MOVE_SECONDS >= at or any(
+            member.node == claim.node for member in members if member.key != claim.key
+        )
 
     def _put_node(self, node: NodeFacts, *, at: float) -> None:
         old = self.model.nodes.get(node.name)
         if old == node:
             return
-        for resource, units in (old.allocatable if old is not None else {}).items():
-            self._had.keep((node.name, resource), units, at=at)
+        self.recently.node_changes(old, node.name, at=at)
         if not node.is_in_service:
             self._out_until[node.name] = float("inf")
         elif node.name in self._out_until:
@@ -218,6 +264,8 @@ class Checker:
         old = self.model.classes.get(found.name)
         self.model.classes[found.name] = found
         if old is None or old.rules() != found.rules():
+            if old is not None:
+                self.recently.class_changes(old, at=at)
             self.refusals.class_changed(found.name, at=at)
 
     def _put_quota(self, quota: QuotaFacts, *, at: float) -> None:
@@ -225,6 +273,6 @@ class Checker:
         known = self.model.quotas.get(quota.key)
         if known is None or known.limits != quota.limits:
             for pool in self.model.known_pools(namespace):
-                self._limits.keep((pool.owner, pool.subject), pool.limit, at=at)
+                self.recently.limit_changes(pool, at=at)
             self.refusals.budget_changed(namespace, at=at)
         self.model.put_quota(quota)

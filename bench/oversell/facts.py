@@ -127,11 +127,14 @@ class ClaimFacts:
 
 @dataclass(frozen=True)
 class QuotaFacts:
-    """``limits`` by class name or "total", the three spellings being one; ``used`` as published, by whole key."""
+    """``limits`` by class name or "total", the three spellings being one; ``used`` as published, by whole key; ``ours``: the keys whose
+    use the controller has to publish.
+    """
 
     key: Key
     limits: Mapping[str, int]
     used: Mapping[str, int] = field(default_factory=dict)
+    ours: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, quota: Json) -> QuotaFacts:
@@ -147,9 +150,15 @@ class QuotaFacts:
             used={
                 key: int(value)
                 for key, value in quota.get("status", {}).get("used", {}).items()
-                if subject_of(key) and not key.startswith("requests.")
+                if is_ours(key)
             },
+            ours=tuple(filter(is_ours, quota["spec"].get("hard", {}))),
         )
+
+
+def is_ours(key: str) -> bool:
+    """Say whether nobody else writes the use of this key: the cluster's own controller does that of "requests."."""
+    return subject_of(key) is not None and not key.startswith("requests.")
 
 
 def subject_of(key: str) -> str | None:

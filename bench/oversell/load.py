@@ -16,7 +16,7 @@ from bench.oversell.facts import Key
 from bench.oversell.figures import Figures
 from bench.oversell.plan import Plan
 from kube.aio import AsyncGateway
-from kube.errors import AlreadyExists, Denied, NotFound, Unavailable
+from kube.errors import AdmissionUnavailable, AlreadyExists, Denied, NotFound, Unavailable
 from kube.kinds import GPU_CLAIMS
 
 _COUNTS: Final = (1, 1, 1, 1, 1, 1, 2, 2, 2, 4, 8)
@@ -112,8 +112,13 @@ class Tenants:
         except (AlreadyExists, Unavailable) as error:
             outcome = type(error).__name__
             at = self._answered(outcome, order, phase=phase, due_at=due_at, sent_at=sent_at)
-            self._checker.unanswered(order, at=at)
-            if isinstance(error, Unavailable) and not order.dry_run:
+            if isinstance(error, AlreadyExists):
+                self._checker.not_stored(order, at=at)
+                return outcome
+            # Who lost the line or the patience does not know what the controller would have said.
+            is_controllers = isinstance(error, AdmissionUnavailable)
+            self._checker.unanswered(order, str(error) if is_controllers else None, at=at)
+            if not order.dry_run:
                 self._doubtful.add(order.key)
                 self._release_later(order.key, seconds=_TRY_AGAIN_SECONDS)
         else:

@@ -96,6 +96,13 @@ class Model:
     def set_members(self, namespace: str, set_name: str) -> list[ClaimFacts]:
         return [self.claims[key] for key in self._in_set[namespace, set_name]]
 
+    def sets(self) -> Iterable[tuple[tuple[str, str], list[ClaimFacts]]]:
+        return ((key, [self.claims[one] for one in members]) for key, members in self._in_set.items())
+
+    def companions(self, claim: ClaimFacts) -> list[ClaimFacts]:
+        """Give the claims of its set, itself among them."""
+        return [claim] if claim.set_name is None else self.set_members(claim.key[0], claim.set_name)
+
     def room(self, node: str, resource: str) -> int:
         """Give the free units of one node."""
         found = self.nodes.get(node)

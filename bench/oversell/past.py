@@ -7,19 +7,20 @@ from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 
-class Past(Generic[K]):
-    """Numbers by key that were replaced or left. What is older than ``seconds`` is forgotten."""
+class Past(Generic[K, V]):
+    """Values by key that were replaced or left. What is older than ``seconds`` is forgotten."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._kept: defaultdict[K, deque[tuple[float, int]]] = defaultdict(deque)
+        self._kept: defaultdict[K, deque[tuple[float, V]]] = defaultdict(deque)
 
-    def keep(self, key: K, value: int, *, at: float) -> None:
+    def keep(self, key: K, value: V, *, at: float) -> None:
         self._kept[key].append((at, value))
 
-    def recent(self, key: K, *, at: float, since: float | None = None) -> list[int]:
+    def recent(self, key: K, *, at: float, since: float | None = None) -> list[V]:
         """Give what was kept under the key since then, or as long as it is not forgotten."""
         kept = self._kept.get(key)
         if kept is None:

@@ -23,6 +23,9 @@ LARGEST: Final = max(CAPACITIES)
 LAST: Final = "last"
 LAST_NODE: Final = "node-last"
 TAINTED: Final = "tainted"
+RACERS: Final = "tenant-race"
+"""A family of its own, that may have one unit in all."""
+RACER_CHILDREN: Final = 4
 CHILDREN: Final = 9
 FORBIDDEN_CHILD: Final = "c8"
 TOTAL_LIMIT: Final = 40
@@ -50,6 +53,10 @@ class Plan:
 
     def forbidden_namespaces(self) -> list[str]:
         return [f"{parent(group)}-{FORBIDDEN_CHILD}" for group in range(self.groups)]
+
+    def racers(self) -> list[str]:
+        """Name the tenants that share one unit of budget."""
+        return [f"{RACERS}-c{child}" for child in range(RACER_CHILDREN)]
 
     def _family(self, group: int) -> list[str]:
         return [parent(group), *(f"{parent(group)}-c{child}" for child in range(CHILDREN))]
@@ -89,12 +96,14 @@ async def _all(make: Callable[[T], Awaitable[object]], bodies: Iterable[T]) -> N
 
 
 def _namespaces(plan: Plan) -> Iterable[dict[str, Any]]:
-    for name in plan.namespaces():
-        lineage = {name} if name.count("-") == 1 else {name, name.rpartition("-")[0]}
+    for name in (*plan.namespaces(), RACERS, *plan.racers()):
+        above = name.rpartition("-")[0]
+        lineage = {name} if above == "tenant" else {name, above}
         yield {"metadata": {"name": name, "labels": {TREE + above: "" for above in sorted(lineage)}}}
 
 
 def _quotas(plan: Plan) -> Iterable[tuple[str, dict[str, Any]]]:
+    yield RACERS, _quota({"gpu.cozystack.io/total": "1"})
     spellings = ("", "requests.", "limits.")
     for group in range(plan.groups):
         spelling = spellings[group % 3]
@@ -120,7 +129,11 @@ def _nodes(plan: Plan) -> Iterable[tuple[dict[str, Any], dict[str, str]]]:
         units = str(CAPACITIES[number // KINDS % len(CAPACITIES)])
         body: dict[str, Any] = {"metadata": {"name": f"node-{number}", "labels": pool}}
         if number % 25 == 0:
-            yield {**body, "spec": {"taints": [_TAINT]}}, {f"vendor.example/{TAINTED}": units}
+            # The other classes have units here as well, and must not sell them.
+            yield (
+                {**body, "spec": {"taints": [_TAINT]}},
+                {f"vendor.example/{TAINTED}": units, resource(number % KINDS): units},
+            )
         else:
             yield body, {resource(number % KINDS): units}
 

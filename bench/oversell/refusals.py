@@ -8,7 +8,7 @@ once what the API server just stored, until as long after it, as the checker can
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from bench.oversell.facts import ClaimFacts, ClassFacts, Key, NodeFacts
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from bench.oversell.checker import Order
 
 _GHOST: Final = "ghost"
+KEPT_SECONDS: Final = 180.0
+_OWN_LAG_SECONDS: Final = 2.0
+"""How late the checker itself may be told what had happened before an answer."""
 _CANDIDATES: Final = 4
 """Nodes that are followed for one call. Any of them that stays good convicts; more only cost time."""
 
@@ -45,6 +48,7 @@ class Pending:
     class_name: str
     resource: str
     count: int
+    set_name: str | None = None
     until: float = float("inf")
 
 
@@ -56,17 +60,18 @@ class RefusalJudge:
     ) -> None:
         self._model = model
         self._findings = findings
-        self._sight = sight_seconds
+        self.sight = sight_seconds
         self._ghost_seconds = ghost_seconds
         self.asked_at: dict[Key, float] = {}
         self._pending: dict[tuple[str, ...], Pending] = {}
         self._open: dict[Key, Call] = {}
         self._refused: deque[Call] = deque()
-        self._left_node: Past[tuple[str, str]] = Past(sight_seconds)
-        self._left_pool: Past[tuple[str, str]] = Past(sight_seconds)
+        self._left_node: Past[tuple[str, str], int] = Past(KEPT_SECONDS)
+        self.left_pool: Past[tuple[str, str], int] = Past(KEPT_SECONDS)
         self._node_changed_at: defaultdict[str, float] = defaultdict(lambda: float("-inf"))
         self._class_changed_at: defaultdict[str, float] = defaultdict(lambda: float("-inf"))
         self._budget_changed_at: defaultdict[str, float] = defaultdict(lambda: float("-inf"))
+        self._set_changed_at: defaultdict[tuple[str, str], float] = defaultdict(lambda: float("-inf"))
         self._out_until: dict[str, float] = {}
         self.tolerates_unknown = False
         self.watched = 0
@@ -84,7 +89,10 @@ class RefusalJudge:
         call = self._candidate(order, found, at=at)
         if not order.dry_run:
             self.asked_at[key] = at
-            self._pending[key] = Pending(key[0], order.class_name, found.resource, order.count)
+            self._pending[key] = Pending(
+                key[0], order.class_name, found.resource, order.count, order.set_name
+            )
+            self._set_changes(key[0], order.set_name, at=at)
             self._narrow(resource=found.resource, namespace=key[0], at=at)
         if call is not None:
             self._open[key] = call
@@ -104,7 +112,7 @@ class RefusalJudge:
             self.excused += 1
             return
         call.refused_as = reason
-        call.closes_at = at + self._sight
+        call.closes_at = at + min(self.sight, _OWN_LAG_SECONDS)
         self._refused.append(call)
 
     def vanished(self, key: Key, *, at: float) -> None:
@@ -113,8 +121,7 @@ class RefusalJudge:
         pending = self._pending.pop(key, None)
         if pending is not None:
             until = at + self._ghost_seconds
-            ghost = Pending(pending.namespace, pending.class_name, pending.resource, pending.count, until)
-            self._pending[*key, _GHOST] = ghost
+            self._pending[*key, _GHOST] = replace(pending, until=until)
 
     def ghosts(self, *, at: float) -> list[Pending]:
         """Give the orders that may have been admitted, are stored nowhere and stay reserved for a while."""
@@ -148,18 +155,20 @@ class RefusalJudge:
         resource = self._model.resource_of(claim.class_name)
         if claim.node and resource:
             self._left_node.keep((claim.node, resource), claim.count, at=at)
+        self._set_changes(claim.key[0], claim.set_name, at=at)
         for pool in self._model.pools(claim.key[0], claim.class_name):
-            self._left_pool.keep((pool.owner, pool.subject), claim.count, at=at)
+            self.left_pool.keep((pool.owner, pool.subject), claim.count, at=at)
 
     def is_gone(self, claim: ClaimFacts) -> None:
-        """Forget it. While watches break, a claim may come and go unseen: its reservation then has to run out."""
-        self._pending.pop(claim.key, None)
-        asked_at, resource = self.asked_at.pop(claim.key, None), self._model.resource_of(claim.class_name)
-        if self.tolerates_unknown and asked_at is not None and resource:
+        """Forget it. While watches break, a claim may come and go unseen: its reservation then has to run out.
+
+        One that was bound had been seen by whoever bound it.
+        """
+        pending = self._pending.pop(claim.key, None)
+        asked_at = self.asked_at.pop(claim.key, None)
+        if self.tolerates_unknown and claim.node is None and asked_at is not None and pending is not None:
             until = asked_at + self._ghost_seconds
-            self._pending[*claim.key, _GHOST] = Pending(
-                claim.key[0], claim.class_name, resource, claim.count, until
-            )
+            self._pending[*claim.key, _GHOST] = replace(pending, until=until)
 
     def arrived(self, claim: ClaimFacts) -> None:
         """It is bound: from now on its node says where its units are."""
@@ -175,7 +184,7 @@ class RefusalJudge:
         if not node.is_in_service:
             self._out_until[node.name] = float("inf")
         elif node.name in self._out_until:
-            self._out_until[node.name] = at + self._sight
+            self._out_until[node.name] = at + self.sight
         for call in self._followed():
             call.nodes.discard(node.name)
         for resource in node.allocatable:
@@ -202,32 +211,47 @@ class RefusalJudge:
         """Start to follow an order that fits now and did for a while."""
         if found.max_count is not None and order.count > found.max_count:
             return None
-        if at - self._class_changed_at[found.name] < self._sight:
+        if at - self._class_changed_at[found.name] < self.sight:
             return None
         namespace = order.key[0]
         pools = self._model.pools(namespace, order.class_name)
         above = self._model.ancestors.get(namespace, frozenset())
         namespaces = frozenset({namespace, *above, *(member for pool in pools for member in pool.members)})
-        if any(at - self._budget_changed_at[name] < self._sight for name in namespaces):
+        if any(at - self._budget_changed_at[name] < self.sight for name in namespaces):
             return None
         call = Call(order, found, set(), pools, namespaces)
         if not self._fits_budgets(call, at=at):
             return None
         taken = self._taken(found.resource, at=at, without=order.key)
-        for name in self._candidates(order, found):
+        for name in self._candidates(order, found, at=at):
             if self._fits_node(call, name, taken, at=at):
                 call.nodes.add(name)
                 if len(call.nodes) == _CANDIDATES:
                     break
         return call if call.nodes else None
 
-    def _candidates(self, order: Order, found: ClassFacts) -> list[str]:
+    def _candidates(self, order: Order, found: ClassFacts, *, at: float) -> list[str]:
         if order.set_name is None:
             return self._model.with_resource(found.resource)
-        members = self._model.set_members(order.key[0], order.set_name)
-        nodes = {member.node for member in members}
-        # A set under way may be anywhere, and one without members may have one by the time the order arrives.
-        return [node for node in nodes if node] if len(nodes) == 1 else []
+        namespace, nodes = order.key[0], self._model.with_resource(found.resource)
+        if at - self._set_changed_at[namespace, order.set_name] < self.sight:
+            return []  # whoever comes or goes may decide where the set is
+        if any(
+            (pending.namespace, pending.set_name) == (namespace, order.set_name)
+            for pending in self._pending.values()
+        ):
+            return []
+        taken = {member.node for member in self._model.set_members(namespace, order.set_name)}
+        return [node for node in nodes if {node} == taken] if taken else nodes
+
+    def _set_changes(self, namespace: str, set_name: str | None, *, at: float) -> None:
+        """Somebody may come to the set or leave it: where it is cannot be said for a while."""
+        if set_name is None:
+            return
+        self._set_changed_at[namespace, set_name] = at
+        for call in self._followed():
+            if (call.order.key[0], call.order.set_name) == (namespace, set_name):
+                call.nodes.clear()
 
     def _narrow(self, *, resource: str, namespace: str | None, at: float) -> None:
         """Drop the nodes on which a call under way does not fit any more."""
@@ -264,9 +288,9 @@ class RefusalJudge:
         node, resource = self._model.nodes.get(name), call.found.resource
         if node is None or not call.found.is_served_by(node):
             return False
-        if at - self._node_changed_at[name] < self._sight:
+        if at - self._node_changed_at[name] < self.sight:
             return False
-        left = sum(self._left_node.recent((name, resource), at=at))
+        left = sum(self._left_node.recent((name, resource), at=at, since=at - self.sight))
         return self._model.room(name, resource) - left - taken >= call.order.count
 
     def _fits_budgets(self, call: Call, *, at: float) -> bool:
@@ -279,7 +303,7 @@ class RefusalJudge:
                 and pending.namespace in pool.members
                 and pool.subject in ("total", pending.class_name)
             )
-            left = sum(self._left_pool.recent((pool.owner, pool.subject), at=at))
+            left = sum(self.left_pool.recent((pool.owner, pool.subject), at=at, since=at - self.sight))
             if self._model.used(pool) + on_their_way + left + call.order.count > pool.limit:
                 return False
         return True

@@ -20,8 +20,10 @@ from kube.errors import Unavailable
 from kube.kinds import GPU_CLASSES, NODES, RESOURCE_QUOTAS
 
 BUYERS: Final = 200
+BUDGET_BUYERS: Final = 50
 RACE: Final = "race: "
-_BACK_AFTER_SECONDS: Final = 2.0
+_BACK_AFTER_SECONDS: Final = (1.0, 8.0)
+"""Longer, mostly, than the controller may be behind: who never sees a change is found out."""
 _TRY_AGAIN_SECONDS: Final = 0.5
 
 Write = Callable[[], Awaitable[object]]
@@ -115,7 +117,7 @@ class Unrest:
         async def change_back(due_at: float) -> None:
             await self._change_back(name)
 
-        self._clients.at(time.monotonic() + _BACK_AFTER_SECONDS, change_back)
+        self._clients.at(time.monotonic() + self._random.uniform(*_BACK_AFTER_SECONDS), change_back)
 
     async def _change_back(self, name: str) -> None:
         back = self._back.get(name)
@@ -134,36 +136,98 @@ async def _persistently(write: Write) -> None:
             return
 
 
-class LastUnit:
-    """One unit, and 200 who want it at the same moment."""
+class Race:
+    """One unit, and very many who want it at the same moment. Races of a kind never overlap."""
 
-    def __init__(self, tenants: Tenants, checker: Checker, *, plan: Plan) -> None:
+    def __init__(self, tenants: Tenants, checker: Checker) -> None:
         self._tenants = tenants
         self._checker = checker
-        self._namespaces = plan.free_namespaces()
-        self._races = itertools.count()
+        self._numbers = itertools.count()
+        self._is_running = False
         self.races = 0
         self.sold = 0
 
     async def race(self, due_at: float) -> None:
         """Hold one race; give the unit back."""
-        number = next(self._races)
-        namespaces = itertools.islice(itertools.cycle(self._namespaces), number * 7, number * 7 + BUYERS)
-        orders = [
-            Order((namespace, f"last-{number}-{buyer}"), cluster.LAST, 1)
-            for buyer, namespace in enumerate(namespaces)
-        ]
-        promised = any(ghost.class_name == cluster.LAST for ghost in self._checker.refusals.ghosts(at=due_at))
+        if self._is_running:
+            return
+        self._is_running = True
+        try:
+            await self._race(self._orders(next(self._numbers)), due_at)
+        finally:
+            self._is_running = False
+
+    def _orders(self, number: int) -> list[Order]:
+        raise NotImplementedError
+
+    def _too_many(self) -> Wrong:
+        raise NotImplementedError
+
+    def _may_be_refused(self, order: Order, *, at: float) -> bool:
+        """Say whether there may be nothing to win."""
+        raise NotImplementedError
+
+    async def _race(self, orders: list[Order], due_at: float) -> None:
+        may_be_refused = self._may_be_refused(orders[0], at=due_at)
         outcomes = await asyncio.gather(
             *(self._tenants.place(order, order.key[1], due_at=due_at, phase=RACE) for order in orders)
         )
         won = [outcome == ADMITTED for outcome in outcomes]
         self.races += 1
         self.sold += sum(won)
+        words = f"of {len(orders)} for {orders[0].class_name} got the last unit"
         if sum(won) > 1:
-            self._checker.findings.add(Wrong.OVERSOLD, f"{sum(won)} of {BUYERS} bought the last unit")
-        if set(outcomes) == {REFUSED} and not promised and not self._checker.refusals.tolerates_unknown:
-            self._checker.findings.add(Wrong.REFUSED, f"none of {BUYERS} got the last unit")
+            self._checker.findings.add(self._too_many(), f"{sum(won)} {words}")
+        if set(outcomes) == {REFUSED} and not may_be_refused:
+            self._checker.findings.add(Wrong.REFUSED, f"none {words}")
         for order, has_won in zip(orders, won, strict=True):
             if has_won:
                 await self._tenants.release(order.key)
+
+
+class LastUnit(Race):
+    """200 tenants want the only unit of its kind."""
+
+    def __init__(self, tenants: Tenants, checker: Checker, *, plan: Plan) -> None:
+        super().__init__(tenants, checker)
+        self._namespaces = plan.free_namespaces()
+
+    def _orders(self, number: int) -> list[Order]:
+        namespaces = itertools.islice(itertools.cycle(self._namespaces), number * 7, number * 7 + BUYERS)
+        return [
+            Order((namespace, f"last-{number}-{buyer}"), cluster.LAST)
+            for buyer, namespace in enumerate(namespaces)
+        ]
+
+    def _too_many(self) -> Wrong:
+        return Wrong.OVERSOLD
+
+    def _may_be_refused(self, order: Order, *, at: float) -> bool:
+        refusals = self._checker.refusals
+        promised = any(ghost.class_name == cluster.LAST for ghost in refusals.ghosts(at=at))
+        return promised or refusals.tolerates_unknown
+
+
+class LastOfBudget(Race):
+    """50 orders of four tenants, and their parent's budget has room for one."""
+
+    def __init__(self, tenants: Tenants, checker: Checker, *, plan: Plan) -> None:
+        super().__init__(tenants, checker)
+        self._namespaces = plan.racers()
+
+    def _orders(self, number: int) -> list[Order]:
+        namespaces = itertools.islice(itertools.cycle(self._namespaces), BUDGET_BUYERS)
+        return [
+            Order((namespace, f"budget-{number}-{buyer}"), f"whole-{cluster.KINDS - 1}")
+            for buyer, namespace in enumerate(namespaces)
+        ]
+
+    def _too_many(self) -> Wrong:
+        return Wrong.OVERRUN
+
+    def _may_be_refused(self, order: Order, *, at: float) -> bool:
+        refusals, model = self._checker.refusals, self._checker.model
+        promised = any(ghost.namespace in self._namespaces for ghost in refusals.ghosts(at=at))
+        # Units are bought all the time: only plenty of them is enough for sure.
+        free, _ = model.free(model.classes[order.class_name])
+        return promised or refusals.tolerates_unknown or free < BUDGET_BUYERS

@@ -7,93 +7,10 @@ from typing import Any
 import pytest
 
 from bench.oversell.agreement import differences
-from bench.oversell.checker import Checker, Order
 from bench.oversell.feed import Told
 from bench.oversell.findings import Wrong
-from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NAMESPACES, NODES, RESOURCE_QUOTAS, AnyKind
-
-GPU = "example.org/gpu"
-ACME, CHILD = "tenant-acme", "tenant-acme-lab"
-
-
-class Stage:
-    """A checker, and a clock that only the test moves."""
-
-    def __init__(self) -> None:
-        self.checker = Checker(sight_seconds=1)
-        self.now = 100.0
-
-    def tell(self, kind: AnyKind, body: dict[str, Any], *, type_: str = "MODIFIED") -> None:
-        self.checker.take(Told(kind, self.now, type_, body))
-
-    def node(self, name: str = "n1", units: int = 4, **spec: Any) -> None:
-        status = {
-            "allocatable": {GPU: str(units)},
-            "conditions": [{"type": "Ready", "status": "True"}],
-        }
-        labels = {"kubevirt.io/schedulable": "true"}
-        self.tell(NODES, {"metadata": {"name": name, "labels": labels}, "spec": spec, "status": status})
-
-    def offer(self, name: str = "gpu", *, free: int | None = None, most: int | None = None) -> None:
-        spec = {"mode": "passthrough", "source": {"devicePlugin": {"resourceName": GPU}}}
-        status = {} if free is None else {"free": free, "maxFreePerNode": most}
-        self.tell(GPU_CLASSES, {"metadata": {"name": name}, "spec": spec, "status": status})
-
-    def claim(
-        self,
-        name: str,
-        count: int = 1,
-        *,
-        node: str | None = "n1",
-        namespace: str = ACME,
-        uid: str = "",
-        type_: str = "MODIFIED",
-    ) -> None:
-        self.tell(GPU_CLAIMS, claim_of(name, count, node=node, namespace=namespace, uid=uid), type_=type_)
-
-    def ask(self, name: str, count: int = 1, **options: Any) -> Order:
-        order = Order((ACME, name), "gpu", count, **options)
-        self.checker.asked(order, at=self.now)
-        return order
-
-    def wait(self, seconds: float) -> None:
-        self.now += seconds
-        self.checker.refusals.close(at=self.now)
-
-    @property
-    def found(self) -> dict[Wrong, int]:
-        return dict(self.checker.findings.counts)
-
-
-def claim_of(
-    name: str, count: int = 1, *, node: str | None = "n1", namespace: str = ACME, uid: str = ""
-) -> dict[str, Any]:
-    return {
-        "metadata": {"namespace": namespace, "name": name, "uid": uid or f"uid-{name}"},
-        "spec": {"className": "gpu", "count": count},
-        "status": {"nodeName": node} if node else {},
-    }
-
-
-def quota_of(namespace: str, hard: dict[str, str], used: dict[str, str] | None = None) -> dict[str, Any]:
-    return {
-        "metadata": {"namespace": namespace, "name": "gpus"},
-        "spec": {"hard": hard},
-        "status": {"used": used or {}},
-    }
-
-
-@pytest.fixture
-def stage() -> Stage:
-    """One node with four units, one offer, a tenant with a child, and time for all of it to be known."""
-    stage = Stage()
-    for name, lineage in ((ACME, [ACME]), (CHILD, [ACME, CHILD])):
-        labels = {f"tenant.cozystack.io/{above}": "" for above in lineage}
-        stage.tell(NAMESPACES, {"metadata": {"name": name, "labels": labels}})
-    stage.node()
-    stage.offer()
-    stage.wait(10)
-    return stage
+from kube.kinds import GPU_CLAIMS, RESOURCE_QUOTAS
+from tests.system.stage import ACME, CHILD, Stage, claim_of, quota_of
 
 
 def test_a_node_that_is_exactly_full_is_not_oversold(stage: Stage) -> None:

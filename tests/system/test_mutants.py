@@ -21,5 +21,7 @@ def test_the_mutant_changes_one_place_and_is_still_python(mutant: Mutant) -> Non
 
 
 def test_there_are_enough_of_them_and_no_two_are_the_same() -> None:
-    assert len({(mutant.path, mutant.old, mutant.new) for mutant in MUTANTS}) == len(MUTANTS) >= 20
+    assert (
+        len({(mutant.path, mutant.old, mutant.new, mutant.suite) for mutant in MUTANTS}) == len(MUTANTS) >= 20
+    )
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)

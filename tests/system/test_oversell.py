@@ -17,11 +17,13 @@ from tests.kube.servers import RunningServer
 
 SMALL = Settings(rate=12, life_seconds=6, race_seconds=5, plan=Plan(nodes=100, tenants=100))
 LARGE = Settings(rate=20, life_seconds=40)
+FOLLOWED_SHARE = 0.15
+"""Of all orders, races and impossible ones among them, those whose refusal could have been found wrong."""
 
 
 @pytest.mark.timeout(600)
 async def test_under_load_all_six_counts_stay_at_zero(own_server: RunningServer, tmp_path: Path) -> None:
-    settings, seconds = (LARGE, 120.0) if own_server.is_real else (SMALL, 15.0)
+    settings, seconds = (LARGE, 120.0) if own_server.is_real else (SMALL, 20.0)
     await fill(own_server, settings.plan)
 
     with ExitStack() as stack:
@@ -36,3 +38,5 @@ async def test_under_load_all_six_counts_stay_at_zero(own_server: RunningServer,
     assert not outcome.is_void, told
     assert running.checker.bound > seconds, told
     assert running.last_unit.sold, told
+    assert running.last_of_budget.sold, told
+    assert running.checker.refusals.watched > outcome.orders * FOLLOWED_SHARE, told

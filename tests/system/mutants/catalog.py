@@ -26,6 +26,10 @@ WATCH: Final = (
 )
 
 
+LOAD: Final = ("tests/system/test_oversell.py",)
+"""The checker at a loaded cluster: slow, and it has to see what no other test looks for."""
+
+
 class DoesNotApply(Exception):
     """The product has no such text, or has it more than once."""
 
@@ -280,5 +284,40 @@ MUTANTS: Final = (
         "        if known_uid is not None and known_uid != metadata.uid:\n",
         "        if known_uid is not None and not metadata.uid:\n",
         WATCH,
+    ),
+    Mutant(
+        "under load: the ledger is not charged before the answer",
+        "gpu/planning.py",
+        "        self._book.enter(hold)\n        self._verdicts[uid] = verdict\n",
+        "",
+        LOAD,
+    ),
+    Mutant(
+        "under load: units on several nodes are taken together",
+        "gpu/fit.py",
+        "fits = asked <= largest",
+        "fits = asked <= free",
+        LOAD,
+    ),
+    Mutant(
+        "under load: a budget takes one unit more",
+        "gpu/fit.py",
+        "budget.used + order.count <= budget.limit",
+        "budget.used + order.count <= budget.limit + 1",
+        LOAD,
+    ),
+    Mutant(
+        "under load: a taint keeps nobody off",
+        "gpu/eligibility.py",
+        "    if not node.spec.taints:\n        return ()\n",
+        "    if node is not None:\n        return ()\n",
+        LOAD,
+    ),
+    Mutant(
+        "under load: the most per order is not looked at",
+        "gpu/fit.py",
+        "    fits = order.count <= offer.max_count\n",
+        "    fits = True\n",
+        LOAD,
     ),
 )
