@@ -9,6 +9,7 @@ import base64
 import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -83,9 +84,18 @@ def _step(rows: QuerySet[M, Any], key: str, text: str) -> tuple[str, str, object
     name = key.removeprefix("-")
     try:
         value = _field_of(rows, name).to_python(text)
-    except ValidationError:
+        if isinstance(value, datetime):
+            value = _moment(value)
+    except (ValidationError, OverflowError):
         raise _bad_token() from None
     return name, "lt" if key.startswith("-") else "gt", value
+
+
+def _moment(value: datetime) -> datetime:
+    """Give the moment as databases keep it. Raises OverflowError for one that no calendar in UTC has."""
+    if value.tzinfo is None:
+        raise _bad_token()
+    return value.astimezone(UTC)
 
 
 def _field_of(rows: QuerySet[M, Any], name: str) -> Field[Any, Any]:

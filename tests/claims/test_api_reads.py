@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gpu.resources import Condition, ConditionStatus
+from portal.api.paging import token_after
 from tests.builders import NOON, a_claim, a_namespace, a_quota
 from tests.fixtures.rest import Mirrored, Rest, names, problem
 
@@ -157,6 +158,19 @@ def test_everybody_sees_the_tenants_that_are_theirs(rest: As, mirrored: Mirrored
     assert rights("bob") == {"tenant-acme": "view", "tenant-acme-lab": "view"}
     assert rights("stranger") == {}
     assert rights("hoster") == {"tenant-acme": "admin", "tenant-acme-lab": "admin", "tenant-globex": "admin"}
+
+
+@pytest.mark.parametrize(
+    "at", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "2026-01-01T00:00:00", "2026-01-01"]
+)
+def test_a_forged_token_with_a_moment_that_cannot_be_is_an_error(
+    rest: As, mirrored: Mirrored, at: str
+) -> None:
+    mirrored(a_claim())
+
+    body = problem(rest("alice").get(f"{ACME}/events/", {"continue": token_after((at, 1))}), 400)
+
+    assert [cause["field"] for cause in body["causes"]] == ["continue"]
 
 
 def test_a_budget_tells_limits_from_no_limits(rest: As, mirrored: Mirrored) -> None:
