@@ -37,6 +37,14 @@ class _Session:
     tls: ssl.SSLContext
 
 
+@dataclass(frozen=True, slots=True)
+class _Sending:
+    """What the traces of one call need: its guard, and what ends it when connecting takes too long."""
+
+    guard: Guard | None = None
+    connecting: asyncio.Timeout | None = None
+
+
 class Sessions:
     """The connections of a gateway and of all made from it. Users' own tokens travel without our client certificate."""
 
@@ -72,9 +80,8 @@ class Sessions:
         self, call: Call, identity: Identity, *, quiet_seconds: float
     ) -> AsyncGenerator[bytes, None]:
         """Yield whole lines of a streamed answer. Raise the answer's error, or Unavailable when the stream breaks."""
-        timeout = aiohttp.ClientTimeout(
-            total=None, sock_connect=self._connect_seconds, sock_read=quiet_seconds
-        )
+        # ``connect`` bounds what the two others do not: a proxy that never answers CONNECT. Nobody queues for a stream.
+        timeout = aiohttp.ClientTimeout(total=None, connect=self._connect_seconds, sock_read=quiet_seconds)
         try:
             async with await self._open_stream(call, identity, timeout) as response:
                 if response.status != 200:
@@ -137,9 +144,12 @@ class Sessions:
     ) -> Answer:
         session = self._session(pool)
         try:
-            async with self._request(
-                session, call, identity, authorization, self._timeout, guard
-            ) as response:
+            async with (
+                asyncio.timeout(None) as connecting,
+                self._request(
+                    session, call, identity, authorization, self._timeout, _Sending(guard, connecting)
+                ) as response,
+            ):
                 body = await response.read()
                 headers = response.headers
                 return Answer(
@@ -158,7 +168,7 @@ class Sessions:
         identity: Identity,
         authorization: str | None,
         timeout: aiohttp.ClientTimeout,
-        guard: Guard | None = None,
+        sending: _Sending = _Sending(),
     ) -> aiohttp.client._RequestContextManager:
         headers = identity.headers(authorization)
         if call.body is not None:
@@ -173,7 +183,7 @@ class Sessions:
             proxy=self._config.proxy,
             timeout=timeout,
             allow_redirects=False,
-            trace_request_ctx=guard,
+            trace_request_ctx=sending,
         )
 
     def _session(self, pool: str) -> _Session:
@@ -190,24 +200,38 @@ class Sessions:
                 headers=_HEADERS,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
-                trace_configs=[_asking_guards()],
+                trace_configs=[_watching_calls(self._connect_seconds)],
             )
             tls = self._config.tls_without_certificate if is_foreign else self._config.tls
             session = self._open[pool] = _Session(http, tls)
         return session
 
 
-def _asking_guards() -> aiohttp.TraceConfig:
-    """Ask a call's guard right before its bytes are handed to the socket: headers travel with the first bytes of the body."""
+def _watching_calls(connect_seconds: float) -> aiohttp.TraceConfig:
+    """Bound the making of a connection, and ask a call's guard right before its bytes are handed to the socket.
 
-    async def ask(
-        session: aiohttp.ClientSession, context: Any, sent: aiohttp.TraceRequestChunkSentParams
-    ) -> None:
-        guard: Guard | None = context.trace_request_ctx
-        if guard is not None:
-            guard()
+    aiohttp's own limits of a plain call are no help against a proxy that never answers CONNECT: they leave that out, or count the
+    time in the queue of the pool. A guard is asked with the first bytes of the body because the headers travel with them.
+    """
+
+    async def start(session: aiohttp.ClientSession, context: Any, sent: object) -> None:
+        sending: _Sending = context.trace_request_ctx
+        if sending.connecting is not None:
+            sending.connecting.reschedule(asyncio.get_running_loop().time() + connect_seconds)
+
+    async def end(session: aiohttp.ClientSession, context: Any, sent: object) -> None:
+        sending: _Sending = context.trace_request_ctx
+        if sending.connecting is not None and not sending.connecting.expired():
+            sending.connecting.reschedule(None)
+
+    async def ask(session: aiohttp.ClientSession, context: Any, sent: object) -> None:
+        sending: _Sending = context.trace_request_ctx
+        if sending.guard is not None:
+            sending.guard()
 
     config = aiohttp.TraceConfig()
+    config.on_connection_create_start.append(start)
+    config.on_connection_create_end.append(end)
     config.on_request_chunk_sent.append(ask)
     return config
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import base64
 import logging
+import time
+from contextlib import aclosing
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -9,10 +11,13 @@ from typing import Any
 import pytest
 
 from kube import errors
+from kube.aio import AsyncGateway
 from kube.certificates import ServerFiles
 from kube.config import ClusterConfig, load, proxy_for
 from kube.credentials import Fixed
 from kube.kinds import NAMESPACES
+from kube.watching import EventType, watch
+from tests.kube.scripted import STALL, scripted
 from tests.kube.tls import kubeconfig, now, tls_files, tls_server, tunnel
 from tests.kube.verbs import Connect, connect
 
@@ -105,3 +110,48 @@ def test_requests_really_go_through_the_proxy_and_the_start_says_so(
 def test_a_proxy_that_cannot_be_used_safely_is_refused_at_start(server: str, proxy: str) -> None:
     with pytest.raises(errors.Misconfigured):
         ClusterConfig(server=server, proxy=proxy)
+
+
+def behind(proxy: str) -> ClusterConfig:
+    return ClusterConfig(server="https://api.example:6443", proxy=proxy)
+
+
+def test_a_proxy_that_takes_a_call_and_says_nothing_is_not_waited_for_longer_than_a_connection(
+    connect: Connect,
+) -> None:
+    with scripted(lambda request: [STALL]) as proxy:
+        verbs = connect(behind(proxy.url), timeout=(0.3, 30.0))
+        started_at = time.monotonic()
+        with pytest.raises(errors.Unavailable, match="timed out"):
+            verbs.get(NAMESPACES, "a")
+
+    assert time.monotonic() - started_at < 5
+    assert proxy.requests[0].method == "CONNECT"
+
+
+async def test_a_proxy_that_falls_silent_ends_a_stream_before_it_began() -> None:
+    with scripted(lambda request: [STALL]) as proxy:
+        async with (
+            AsyncGateway.connect(behind(proxy.url), timeout=(0.3, 30.0)) as gateway,
+            aclosing(
+                gateway.lines(NAMESPACES, resource_version="1", timeout_seconds=50, quiet_seconds=60)
+            ) as lines,
+        ):
+            started_at = time.monotonic()
+            with pytest.raises(errors.Unavailable, match="timed out"):
+                await anext(lines)
+
+    assert time.monotonic() - started_at < 5
+
+
+async def test_a_watch_through_a_silent_proxy_is_reported_lost_within_seconds() -> None:
+    with scripted(lambda request: [STALL]) as proxy:
+        async with (
+            AsyncGateway.connect(behind(proxy.url), timeout=(0.3, 30.0)) as gateway,
+            aclosing(watch(gateway, NAMESPACES)) as events,
+        ):
+            started_at = time.monotonic()
+            lost = await anext(events)
+
+    assert lost.type is EventType.DISCONNECTED
+    assert time.monotonic() - started_at < 5
