@@ -41,6 +41,7 @@ class BatchWriter:
         self._told: dict[str, set[tuple[str, str]]] = {plural: set() for plural in RECORDS}
         self._classes: set[str] = set()
         self._listed: set[str] = set()
+        self._connected: set[str] = set()
         self._fed_at: dict[str, datetime] = {}
         self._is_counted = False
         self._cells_due: set[tuple[str, str]] = set()
@@ -59,14 +60,17 @@ class BatchWriter:
         self._budgets_due |= changes.quotas
 
         is_complete = self._listed >= RECORDS.keys()
+        fed: list[str] = []
         with transaction.atomic():
             for kind in {kind.plural: kind for kind, _ in batch}.values():
                 events = [event for other, event in batch if other is kind]
                 _write_records(kind, events, at=at)
                 self._remove_what_was_missed(kind, events)
-                self._write_feed(kind, events, at=at)
+                if self._write_feed(kind, events, at=at):
+                    fed.append(kind.plural)
             if is_complete:
                 self._write_stock()
+        self._fed_at |= dict.fromkeys(fed, at)
         if is_complete:
             self._is_counted = True
             self._cells_due.clear()
@@ -88,6 +92,9 @@ class BatchWriter:
                 self._classes.discard(event.name)
         elif event.type is EventType.LISTED:
             self._listed.add(kind.plural)
+            self._connected.add(kind.plural)
+        elif event.type is EventType.DISCONNECTED:
+            self._connected.discard(kind.plural)
         elif event.type is EventType.UNREADABLE:
             _log.error(
                 "an object cannot be read", kind=kind.plural, namespace=event.namespace, name=event.name
@@ -99,21 +106,22 @@ class BatchWriter:
         if told is not None and any(event.type is EventType.LISTED for event in events):
             remove_missing(kind, told, list_started=self._started_at)
 
-    def _write_feed(self, kind: AnyKind, events: list[Event[Any]], *, at: datetime) -> None:
-        """Any word from the server is proof that the rows are right, noted once a second."""
-        is_listed = any(event.type is EventType.LISTED for event in events)
-        if events[-1].type is EventType.DISCONNECTED:
+    def _write_feed(self, kind: AnyKind, events: list[Event[Any]], *, at: datetime) -> bool:
+        """Any word from the server is proof that the rows are right, while the watch is connected. Say whether it was noted.
+
+        After a loss that is only so again when a whole list has come: its first pages say nothing of what stands on the others.
+        """
+        types = {event.type for event in events}
+        if EventType.DISCONNECTED in types:
             feeds.lost([kind.plural])
-        elif is_listed:
-            feeds.live(kind.plural, since=at)
-        elif (
-            kind.plural in self._listed
-            and at - self._fed_at.get(kind.plural, at - _FEED_EVERY) >= _FEED_EVERY
-        ):
-            feeds.synced(kind.plural, at=at)
-        else:
-            return
-        self._fed_at[kind.plural] = at
+        if kind.plural not in self._connected:
+            return False
+        last = self._fed_at.get(kind.plural, at - _FEED_EVERY)
+        if not types & {EventType.DISCONNECTED, EventType.LISTED} and at - last < _FEED_EVERY:
+            return False
+        # "live" every time: the full sync takes a mirror that was late for dead.
+        feeds.live(kind.plural, since=at)
+        return True
 
     def _write_stock(self) -> None:
         cells, classes = self._cells_due, self._classes_due

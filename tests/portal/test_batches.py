@@ -16,7 +16,7 @@ from kube.kinds import GPU_CLAIMS, AnyKind
 from kube.watching import Event, EventType
 from portal import nudges
 from portal.freshness import freshness
-from portal.mirror import stock
+from portal.mirror import feeds, stock
 from portal.mirror.batches import BatchWriter
 from portal.models import ClaimRecord, ClassStock, FeedState, NodeStock
 from tests.builders import L40S, a_claim, a_class, a_launcher, a_namespace, a_node, a_pod, a_quota
@@ -25,7 +25,14 @@ from tests.portal.mirrored import all_listed, at_version, show, told
 pytestmark = pytest.mark.django_db
 
 NOW = timezone.now()
+LATER = NOW + timedelta(seconds=7)
 ADDED, MODIFIED, DELETED = EventType.ADDED, EventType.MODIFIED, EventType.DELETED
+LISTED: tuple[AnyKind, Event[Any]] = (GPU_CLAIMS, Event(EventType.LISTED, resource_version="9"))
+ALIVE: tuple[AnyKind, Event[Any]] = (GPU_CLAIMS, Event(EventType.ALIVE, resource_version="9"))
+LOST: tuple[AnyKind, Event[Any]] = (
+    GPU_CLAIMS,
+    Event(EventType.DISCONNECTED, error=Unavailable("no answer")),
+)
 
 
 def a_writer(*events: tuple[AnyKind, Event[Any]]) -> BatchWriter:
@@ -45,6 +52,10 @@ def world() -> list[tuple[AnyKind, Event[Any]]]:
         a_pod("foreign", gpus=1, node="n1"),
     ]
     return [told(ADDED, at_version(obj, number + 1)) for number, obj in enumerate(objects)]
+
+
+def feed() -> FeedState:
+    return FeedState.objects.get(kind="gpuclaims")
 
 
 def cells() -> dict[str, tuple[int, ...]]:
@@ -143,11 +154,12 @@ def test_a_batch_the_database_refused_is_written_whole_the_next_time() -> None:
         return execute(sql, params, many, context)
 
     with connection.execute_wrapper(fail), pytest.raises(DatabaseError):
-        writer.write(batch, at=NOW)
+        writer.write(batch, at=LATER)
     assert not ClaimRecord.objects.filter(name="three").exists()
 
-    writer.write(batch, at=NOW)
+    writer.write(batch, at=LATER)
     assert ClaimRecord.objects.filter(name="three").exists()
+    assert feed().synced_at == LATER
     assert cells()["n1"] == (8, 5, 1, 1, 2)
 
 
@@ -155,24 +167,59 @@ def test_a_lost_watch_is_not_live_until_it_has_listed_again() -> None:
     writer = a_writer()
     assert freshness(now=NOW).is_live
 
-    lost: Event[Any] = Event(EventType.DISCONNECTED, error=Unavailable("no answer"))
-    writer.write([(GPU_CLAIMS, lost)], at=NOW)
+    writer.write([LOST], at=NOW)
     assert not freshness(now=NOW).is_live
     assert freshness("gpuclasses", now=NOW).is_live
 
-    writer.write([(GPU_CLAIMS, Event(EventType.LISTED, resource_version="9"))], at=NOW)
+    writer.write([LISTED], at=NOW)
     assert freshness(now=NOW).is_live
+
+
+def test_a_loss_in_the_middle_of_a_batch_is_noted() -> None:
+    writer = a_writer()
+
+    writer.write([ALIVE, LOST, told(MODIFIED, at_version(a_claim("first-page"), 50))], at=LATER)
+
+    assert not freshness(now=LATER).is_live
+    assert feed().synced_at == NOW
+
+
+def test_a_loss_that_a_list_made_good_in_the_same_batch_begins_a_new_life() -> None:
+    writer = a_writer()
+
+    writer.write([LOST, LISTED], at=LATER)
+
+    assert (feed().live_since, feed().synced_at) == (LATER, LATER)
+
+
+def test_the_first_pages_of_a_list_after_a_loss_prove_nothing() -> None:
+    writer = a_writer()
+    writer.write([LOST], at=NOW)
+
+    writer.write([told(MODIFIED, at_version(a_claim("first-page"), 50))], at=LATER)
+    assert (feed().live_since, feed().synced_at) == (None, NOW)
+
+    writer.write([LISTED, LOST], at=LATER)
+    assert (feed().live_since, feed().synced_at) == (None, NOW)
+
+
+def test_a_watch_that_was_taken_for_dead_is_live_again_with_its_next_word() -> None:
+    writer = a_writer()
+    feeds.lost(["gpuclaims"])
+
+    writer.write([ALIVE], at=LATER)
+
+    assert (feed().live_since, feed().synced_at) == (LATER, LATER)
 
 
 def test_a_word_from_the_server_keeps_the_feed_fresh_at_most_once_a_second() -> None:
     writer = a_writer()
-    alive: tuple[AnyKind, Event[Any]] = (GPU_CLAIMS, Event(EventType.ALIVE, resource_version="9"))
 
-    writer.write([alive], at=NOW + timedelta(milliseconds=300))
-    assert FeedState.objects.get(kind="gpuclaims").synced_at == NOW
+    writer.write([ALIVE], at=NOW + timedelta(milliseconds=300))
+    assert feed().synced_at == NOW
 
-    writer.write([alive], at=NOW + timedelta(seconds=7))
-    assert FeedState.objects.get(kind="gpuclaims").synced_at == NOW + timedelta(seconds=7)
+    writer.write([ALIVE], at=LATER)
+    assert (feed().synced_at, feed().live_since) == (LATER, NOW)
 
 
 def test_an_object_that_cannot_be_read_changes_nothing() -> None:
