@@ -24,6 +24,7 @@ from kube.devserver.app import App
 from kube.devserver.auth import Authenticator, read_tokens
 from kube.devserver.state import State
 from kube.devserver.store import Store
+from kube.devserver.terminating import resume
 
 _HOST: Final = "127.0.0.1"
 _LAST_ANSWERS_SECONDS: Final = 2.0
@@ -116,6 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     accounts.write_kubeconfigs(url, files.ca_bundle)
     store = Store(data / "state.sqlite3", history_length=arguments.compaction)
     state = State(store)
+    resume(state)
     bootstrap.fill(state)
     for crd in bootstrap.read_crds(arguments.crds) if arguments.crds else ():
         bootstrap.install(state, crd)

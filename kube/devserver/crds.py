@@ -56,6 +56,7 @@ def served_by(crd: Object) -> Iterator[Served]:
             ),
             columns=_columns(version),
             schema=Schema(schema),
+            is_going=bool(crd["metadata"].get("deletionTimestamp")),
         )
 
 
@@ -90,21 +91,26 @@ def _version_faults(version: dict[str, Any], path: str) -> Iterator[FieldError]:
             yield FieldError(CauseType.INVALID, where, column.get("jsonPath"), str(error))
 
 
+_CONDITIONS: Final = (
+    ("NamesAccepted", "NoConflicts", "no conflicts found"),
+    ("Established", "InitialNamesAccepted", "the initial names have been accepted"),
+)
+_GOING: Final = ("Terminating", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
+
+
 def establish(crd: Object) -> None:
-    """Write the status that says the resource is served; here that is at once."""
+    """Write the status that says the resource is served; here that is at once. It is until the last object is gone."""
     spec = crd["spec"]
     names = dict(spec["names"])
     names.setdefault("singular", names["kind"].lower())
     names.setdefault("listKind", f"{names['kind']}List")
     spec.setdefault("conversion", {"strategy": "None"})
     old = {entry["type"]: entry for entry in (crd.get("status") or {}).get("conditions") or ()}
+    is_going = crd["metadata"].get("deletionTimestamp")
     conditions = [
         old.get(kind)
         or {"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now()}
-        for kind, reason, message in (
-            ("NamesAccepted", "NoConflicts", "no conflicts found"),
-            ("Established", "InitialNamesAccepted", "the initial names have been accepted"),
-        )
+        for kind, reason, message in (*_CONDITIONS, *([_GOING] if is_going else []))
     ]
     stored = [version["name"] for version in spec["versions"] if version.get("storage")]
     crd["status"] = {"conditions": conditions, "acceptedNames": names, "storedVersions": stored}

@@ -1,31 +1,19 @@
-"""delete and deletecollection: finalizers hold an object back, a namespace takes its content along."""
+"""delete and deletecollection."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
 
 import msgspec
 
-from kube.devserver import crds
 from kube.devserver.answer import Answer
-from kube.devserver.metadata import now
 from kube.devserver.reading import select
 from kube.devserver.request import Request, Target
 from kube.devserver.served import Object, Served
 from kube.devserver.state import State
 from kube.devserver.status import bad_request, conflict, not_found
-from kube.devserver.store import Key, Record
-
-_NAMESPACES: Final = "/namespaces"
-
-
-@dataclass(frozen=True)
-class Removal:
-    """What a delete did: the object is gone, or still there because something holds it."""
-
-    record: Record
-    is_gone: bool
+from kube.devserver.store import Record
+from kube.devserver.terminating import Removal, let_go
 
 
 async def delete(state: State, request: Request, target: Target, served: Served) -> Answer:
@@ -84,7 +72,7 @@ async def _remove(state: State, request: Request, target: Target, served: Served
             options={"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **options},
         )
         if state.get(served, key) is record:
-            return _let_go(state, served, record, dry_run=request.is_dry_run)
+            return let_go(state, served, record, dry_run=request.is_dry_run)
 
 
 def _check_preconditions(record: Record, target: Target, kind: str, options: Object) -> None:
@@ -95,75 +83,3 @@ def _check_preconditions(record: Record, target: Target, kind: str, options: Obj
             happened = "deleted and then recreated" if field == "uid" else "modified"
             why = f"the {word} in the precondition ({wanted[field]}) does not match the {word} in record ({stored[field]})"
             raise conflict(target.group, kind, target.name, f"{why}. The object might have been {happened}")
-
-
-def _let_go(state: State, served: Served, record: Record, *, dry_run: bool) -> Removal:
-    content = record.object
-    metadata = content["metadata"]
-    held = bool(metadata.get("finalizers")) or _has_content(state, served, content)
-    if dry_run:
-        return Removal(record, is_gone=not held)
-    if not held:
-        gone = state.delete(served, record.key, content)
-        _release_namespace(state, record.key[0])
-        return Removal(gone, is_gone=True)
-    if not metadata.get("deletionTimestamp"):
-        metadata["deletionTimestamp"] = now()
-        metadata["deletionGracePeriodSeconds"] = 0
-        if "generation" in metadata:
-            metadata["generation"] += 1
-        if served.collection == _NAMESPACES:
-            content.setdefault("status", {})["phase"] = "Terminating"
-        record = state.put(served, record.key, content)
-    _empty(state, served, content)
-    return Removal(record, is_gone=state.get(served, record.key) is None)
-
-
-def _contents(state: State, served: Served, content: Object) -> list[tuple[Served, Record]]:
-    """Give what has to go before the object can: what is in a namespace, what a CRD defines."""
-    if served.collection == crds.COLLECTION:
-        return list(state.instances(content))
-    if served.collection != _NAMESPACES:
-        return []
-    namespace = content["metadata"]["name"]
-    return [
-        (entry, record)
-        for entry in state.catalogue.namespaced_collections()
-        for record in state.store.collection(entry.collection).within(namespace)
-    ]
-
-
-def _has_content(state: State, served: Served, content: Object) -> bool:
-    return bool(_contents(state, served, content))
-
-
-def _empty(state: State, served: Served, content: Object) -> None:
-    for entry, record in _contents(state, served, content):
-        _let_go(state, entry, record, dry_run=False)
-    left = state.get(served, ("", content["metadata"]["name"]))
-    if left is not None and served.collection == crds.COLLECTION:
-        finish_if_released(state, served, left.key, left.object)
-
-
-def finish_if_released(state: State, served: Served, key: Key, content: Object) -> Record:
-    """Store a changed object, or delete it when it was going and nothing holds it any more."""
-    metadata = content["metadata"]
-    going = metadata.get("deletionTimestamp") and not metadata.get("finalizers")
-    if not going or _has_content(state, served, content):
-        return state.put(served, key, content)
-    record = state.delete(served, key, content)
-    _release_namespace(state, key[0])
-    return record
-
-
-def _release_namespace(state: State, name: str) -> None:
-    """Let a terminating namespace go with the last object in it."""
-    if not name:
-        return
-    served = state.catalogue.find("", "v1", "namespaces")
-    record = state.store.get(_NAMESPACES, ("", name))
-    if served is None or record is None or not record.object["metadata"].get("deletionTimestamp"):
-        return
-    content = record.object
-    if not content["metadata"].get("finalizers") and not _has_content(state, served, content):
-        state.delete(served, record.key, content)

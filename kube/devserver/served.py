@@ -44,6 +44,7 @@ class Served:
     columns: tuple[Column, ...] = ()
     schema: Schema | None = None
     strict_names: bool = True
+    is_going: bool = False
     raw_schema: Object = field(default_factory=dict, compare=False)
 
     @property

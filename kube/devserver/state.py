@@ -39,7 +39,7 @@ class State:
         """Give every object of the kind a CRD defines, whatever its version."""
         served = next(crds.served_by(crd), None)
         if served is not None:
-            for record in list(self.store.collection(served.collection).records.values()):
+            for record in self.store.collection(served.collection).records.values():
                 yield served, record
 
     def _changed(self, collection: str, content: Object, *, deleted: bool) -> None:

@@ -20,7 +20,6 @@ from kube.devserver.metadata import (
     unknown_fields,
 )
 from kube.devserver.quotas import check_quotas
-from kube.devserver.removing import finish_if_released
 from kube.devserver.request import Request, Target
 from kube.devserver.served import Object, Served
 from kube.devserver.state import State
@@ -32,15 +31,14 @@ from kube.devserver.status import (
     already_exists,
     bad_request,
     conflict,
-    forbidden,
     invalid,
     method_not_allowed,
     not_found,
     unsupported_media_type,
 )
 from kube.devserver.store import Key, Record
+from kube.devserver.terminating import finish_if_released, refuse_new
 
-_NAMESPACES: Final = "/namespaces"
 _PATCH_TYPES: Final = (
     "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, "
     "application/apply-patch+yaml"
@@ -151,18 +149,6 @@ def _checked(content: object, write: Write) -> Object:
     return content
 
 
-def _require_namespace(write: Write) -> None:
-    """A namespaced object needs a namespace that is there and not going."""
-    if not write.served.namespaced:
-        return
-    record = write.state.store.get(_NAMESPACES, ("", write.target.namespace))
-    if record is None:
-        raise not_found("", "namespaces", write.target.namespace)
-    if record.object["metadata"].get("deletionTimestamp"):
-        why = f"unable to create new content in namespace {write.target.namespace} because it is being terminated"
-        raise forbidden(*write.subject, why)
-
-
 async def create(write: Write) -> Answer:
     """Answer a POST."""
     content = _checked(write.request.decode_object(), write)
@@ -184,7 +170,7 @@ async def create_object(write: Write, content: Object) -> Answer:
     if not metadata.get("name") and metadata.get("generateName"):
         metadata["name"] = generated_name(metadata["generateName"])
     write = replace(write, target=replace(target, name=metadata.get("name") or ""))
-    _require_namespace(write)
+    refuse_new(write.state, write.target, served)
     warnings = write.clean(content)
     stamp(content, namespace=namespace)
     strategy.prepare_create(served, content)
@@ -194,7 +180,7 @@ async def create_object(write: Write, content: Object) -> Answer:
     warnings += await write.admit("CREATE", content, None, name=write.target.name)
     if write.state.get(served, write.key) is not None:
         raise already_exists(*write.subject)
-    _require_namespace(write)
+    refuse_new(write.state, write.target, served)
     check_quotas(write.state, served, namespace, write.target.name)
     if write.request.is_dry_run:
         return Answer.of(content, code=201, warnings=tuple(warnings))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kube.kinds import CRDS, GPU_CLAIMS, GPU_CLASSES
+from kube.kinds import GPU_CLAIMS, GPU_CLASSES
 from tests.kube.orders import SKIPPED, a_claim, a_spec
 from tests.kube.wire import Answer, Wire
 
@@ -182,41 +182,3 @@ def test_a_condition_type_cannot_occur_twice(wire: Wire, namespace: str) -> None
     assert refused.causes == [
         ("FieldValueDuplicate", "status.conditions[1]", 'Duplicate value: {"type":"Bound"}')
     ]
-
-
-def test_a_kind_defined_at_run_time_is_served_and_gone_again(wire: Wire, name: str) -> None:
-    group, plural = f"{name}.example.com", "widgets"
-    schema = {
-        "type": "object",
-        "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}},
-    }
-    crd = {
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Cluster",
-            "names": {"plural": plural, "kind": "Widget"},
-            "versions": [
-                {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-            ],
-        },
-    }
-    assert wire.create(CRDS, crd).code == 201
-    with wire.watch(CRDS.path(), fieldSelector=f"metadata.name={plural}.{group}") as events:
-        while not any(
-            entry["type"] == "Established" and entry["status"] == "True"
-            for entry in events.next()["object"].get("status", {}).get("conditions") or ()
-        ):
-            pass
-
-    path = f"/apis/{group}/v1/{plural}"
-    widget = {
-        "apiVersion": f"{group}/v1",
-        "kind": "Widget",
-        "metadata": {"name": "w"},
-        "spec": {"size": "big"},
-    }
-    wrong, right = wire.send("POST", path, widget), wire.send("POST", path, {**widget, "spec": {"size": 3}})
-    wire.delete(CRDS, f"{plural}.{group}")
-
-    assert (wrong.code, right.code) == (422, 201)

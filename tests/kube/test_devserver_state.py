@@ -11,12 +11,29 @@ import psutil
 import pytest
 import urllib3
 
-from kube.kinds import GPU_CLAIMS, NAMESPACES
+from kube.devserver import crds
+from kube.devserver.bootstrap import read_crds
+from kube.devserver.metadata import now
+from kube.devserver.store import Store
+from kube.kinds import CRDS, GPU_CLAIMS, NAMESPACES
 from tests.kube.orders import a_claim
+from tests.kube.servers import CRDS as CRDS_FOLDER
 from tests.kube.servers import RunningServer, start_dev_server
 from tests.kube.wire import Wire
 
 ALLOWED_START_SECONDS = 0.5
+
+
+def mark_as_going(server: RunningServer, collection: str, *names: str) -> None:
+    """Leave in the state of a server that does not run what a kill leaves in the middle of deletes."""
+    store = Store(server.folder / "state.sqlite3", history_length=10)
+    for name in names:
+        record = store.get(collection, ("", name))
+        assert record is not None
+        content = record.object
+        content["metadata"]["deletionTimestamp"] = now()
+        store.put(collection, record.key, content)
+    store.close()
 
 
 def test_what_was_answered_survives_a_kill(own_dev_server: RunningServer) -> None:
@@ -65,6 +82,41 @@ def test_no_answered_write_is_lost_when_it_is_killed_under_load(own_dev_server: 
     told = set().union(*answered)
     assert told <= stored
     assert len(stored) <= len(told) + 4
+
+
+def test_what_was_going_when_it_was_killed_goes_on_going(own_dev_server: RunningServer) -> None:
+    wire = Wire.connect(own_dev_server.kubeconfig)
+    for name in ("half", "empty", "held"):
+        wire.create(NAMESPACES, {"metadata": {"name": name}})
+    held = {"metadata": {"name": "one", "finalizers": ["example.com/hold"]}, "spec": {"className": "l40s"}}
+    wire.create(GPU_CLAIMS, a_claim("one"), namespace="half")
+    wire.create(GPU_CLAIMS, held, namespace="held")
+    own_dev_server.kill()
+    mark_as_going(own_dev_server, "/namespaces", "half", "empty", "held")
+
+    own_dev_server.start()
+
+    assert wire.names(GPU_CLAIMS) == ["one"]
+    assert {"half", "empty"}.isdisjoint(wire.names(NAMESPACES))
+    wire.patch(GPU_CLAIMS, "one", {"metadata": {"finalizers": []}}, namespace="held")
+    assert wire.get(NAMESPACES, "held").code == 404
+
+
+def test_a_kind_that_was_going_when_it_was_killed_goes_on_going(tmp_path: Path) -> None:
+    # A server that is given no CRDs at its start: it would install them anew.
+    with start_dev_server(tmp_path, crds=None) as server:
+        wire = Wire.connect(server.kubeconfig)
+        (crd,) = (crd for crd in read_crds(CRDS_FOLDER) if crd["spec"]["names"]["kind"] == "GPUClaim")
+        wire.create(CRDS, crd)
+        wire.create(GPU_CLAIMS, a_claim("one"), namespace="default")
+        server.kill()
+        mark_as_going(server, crds.COLLECTION, crd["metadata"]["name"])
+
+        server.start()
+
+        assert wire.names(CRDS) == []
+        wire.create(CRDS, crd)
+        assert wire.names(GPU_CLAIMS) == []
 
 
 def test_resource_versions_and_credentials_go_on_after_a_restart(own_dev_server: RunningServer) -> None:
