@@ -93,6 +93,8 @@ class BatchWriter:
         elif event.type is EventType.LISTED:
             self._listed.add(kind.plural)
             self._connected.add(kind.plural)
+            # With the whole list goes a look at the whole stock: the database may have lost what was written.
+            self._is_counted = False
         elif event.type is EventType.DISCONNECTED:
             self._connected.discard(kind.plural)
         elif event.type is EventType.UNREADABLE:
@@ -126,7 +128,7 @@ class BatchWriter:
     def _write_stock(self) -> None:
         cells, classes = self._cells_due, self._classes_due
         if not self._is_counted:
-            cells = cells | set(NodeStock.objects.values_list("node", "resource"))
+            cells = cells | set(self.ledger.cells()) | set(NodeStock.objects.values_list("node", "resource"))
             classes = classes | self._classes | set(ClassStock.objects.values_list("class_name", flat=True))
         is_changed = stock.write_cells(self.ledger, cells)
         if stock.write_totals(self.ledger, classes, offered=self._classes) or is_changed:

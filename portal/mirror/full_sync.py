@@ -34,11 +34,12 @@ def sync(kind: AnyKind) -> Replaced:
 
 
 def count_stock(*, now: datetime) -> bool:
-    """Count the stock anew from the rows when the mirror process, which keeps it, gives no sign of life."""
-    if mirror_is_alive(now=now):
-        return False
-    stock.recount()
-    return True
+    """Count the stock anew from the rows when the mirror process, which keeps it, gives no sign of life; say whether."""
+
+    def is_wanted() -> bool:
+        return not mirror_is_alive(now=now)
+
+    return is_wanted() and stock.recount(is_wanted=is_wanted)
 
 
 def mirror_is_alive(*, now: datetime) -> bool:

@@ -6,7 +6,7 @@ counts everything anew from the rows (:func:`recount`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.db import transaction
@@ -114,8 +114,11 @@ def write_totals(ledger: Ledger, classes: Iterable[str], *, offered: set[str]) -
     return is_changed or bool(fresh)
 
 
-def recount() -> None:
-    """Count the whole stock from the rows and write what differs."""
+def recount(*, is_wanted: Callable[[], bool] = lambda: True) -> bool:
+    """Count the whole stock from the rows and write what differs; say whether it was wanted.
+
+    ``is_wanted`` is asked in the transaction that writes: counting takes a while, and what was counted grows old.
+    """
     ledger = Ledger()
     for record in RECORDS.values():
         for row in record._default_manager.all().iterator(chunk_size=2000):
@@ -124,8 +127,11 @@ def recount() -> None:
     cells = changes.cells | set(NodeStock.objects.values_list("node", "resource"))
     classes = set(RECORDS["gpuclasses"]._default_manager.values_list("name", flat=True))
     with transaction.atomic():
+        if not is_wanted():
+            return False
         write_cells(ledger, cells)
         write_totals(
             ledger, classes | set(ClassStock.objects.values_list("class_name", flat=True)), offered=classes
         )
         nudge_on_commit("stock", "", "sync")
+    return True

@@ -16,7 +16,7 @@ from kube.kinds import GPU_CLAIMS, AnyKind
 from kube.watching import Event, EventType
 from portal import nudges
 from portal.freshness import freshness
-from portal.mirror import feeds, stock
+from portal.mirror import feeds, full_sync, stock
 from portal.mirror.batches import BatchWriter
 from portal.models import ClaimRecord, ClassStock, FeedState, NodeStock
 from tests.builders import L40S, a_claim, a_class, a_launcher, a_namespace, a_node, a_pod, a_quota
@@ -229,6 +229,37 @@ def test_an_object_that_cannot_be_read_changes_nothing() -> None:
     writer.write([(GPU_CLAIMS, odd)], at=NOW)
 
     assert ClaimRecord.objects.filter(name="one").exists()
+
+
+def test_a_list_anew_repairs_stock_that_went_wrong_in_the_database() -> None:
+    writer = a_writer(*world())
+    kept = cells()
+    NodeStock.objects.filter(node="n1").update(held=99)
+    NodeStock.objects.filter(node="n2").delete()
+    ClassStock.objects.update(free=99)
+
+    writer.write([LISTED], at=LATER)
+
+    assert cells() == kept
+    assert ClassStock.objects.get().free == 4
+
+
+def test_a_mirror_that_lives_again_while_the_rows_are_counted_keeps_its_own_stock() -> None:
+    a_writer(*world())
+    NodeStock.objects.update(held=5)
+
+    def revive(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if "portal_podrecord" in sql:
+            feeds.pulse("mirror", at=NOW)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(revive):
+        assert not full_sync.count_stock(now=NOW)
+
+    assert set(NodeStock.objects.values_list("held", flat=True)) == {5}
+    assert not full_sync.count_stock(now=NOW)
+    assert full_sync.count_stock(now=NOW + timedelta(hours=1))
+    assert cells()["n1"] == (8, 3, 1, 1, 4)
 
 
 def test_counting_the_rows_anew_gives_the_same_stock() -> None:
