@@ -119,7 +119,8 @@ def _name_rules(name: str, *, as_label: bool) -> list[str]:
     return rules
 
 
-def _path_segment_rules(name: str) -> list[str]:
+def path_segment_rules(name: str) -> list[str]:
+    """Say why a name cannot be a part of a URL path."""
     if name in (".", ".."):
         return [f"may not be '{name}'"]
     return [f"may not contain '{letter}'" for letter in "/%" if letter in name]
@@ -130,7 +131,7 @@ def name_faults(name: str, served: Served) -> list[FieldError]:
     if not name:
         return [FieldError(CauseType.REQUIRED, "metadata.name", detail="name or generateName is required")]
     if not served.strict_names:
-        rules = _path_segment_rules(name)
+        rules = path_segment_rules(name)
     else:
         rules = _name_rules(name, as_label=served.plural == "namespaces" and not served.group)
     return [FieldError(CauseType.INVALID, "metadata.name", name, rule) for rule in rules]

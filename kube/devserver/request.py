@@ -11,6 +11,7 @@ from kube.devserver import protobuf
 from kube.devserver.auth import User
 from kube.devserver.decoding import read_json, repeated_fields
 from kube.devserver.rbac import Action
+from kube.devserver.selectors import selected_name
 from kube.devserver.served import Object
 from kube.devserver.status import bad_request, unsupported_media_type
 
@@ -62,18 +63,11 @@ def parse_target(method: str, path: str, query: dict[str, str]) -> Target | None
     verb = _VERBS.get(method, method.lower())
     if verb == "get" and not name:
         verb = "watch" if query.get("watch") in ("true", "1") else "list"
-        name = _selected_name(query)
+        # A list of one name is authorized as that object, so that resourceNames can allow it.
+        name = selected_name(query.get("fieldSelector", ""))
     elif verb == "delete" and not name:
         verb = "deletecollection"
     return Target(verb, group, version, plural, namespace, name, subresource)
-
-
-def _selected_name(query: dict[str, str]) -> str:
-    """A list of one name is authorized as that object, so that resourceNames can allow it."""
-    for term in query.get("fieldSelector", "").split(","):
-        if term.startswith("metadata.name="):
-            return term.removeprefix("metadata.name=").removeprefix("=")
-    return ""
 
 
 @dataclass

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kube.devserver.jsonpath import first
-from kube.devserver.metadata import label_value_faults, labels_faults, qualified_faults
+from kube.devserver.metadata import label_value_faults, labels_faults, path_segment_rules, qualified_faults
 from kube.devserver.served import Object, Served
-from kube.devserver.status import CauseType, FieldError, bad_request
+from kube.devserver.status import ApiError, CauseType, FieldError, bad_request
 
 Matcher = Callable[[Object], bool]
 
@@ -18,6 +18,10 @@ _BY_VALUE: Final = ("In", "NotIn")
 _BY_PRESENCE: Final = ("Exists", "DoesNotExist")
 _SET: Final = re.compile(r"^(?P<key>\S+)\s+(?P<op>in|notin)\s+\((?P<values>.*)\)$")
 _PAIR: Final = re.compile(r"^(?P<key>[^=!]+?)\s*(?P<op>==|=|!=)\s*(?P<value>.*)$")
+_FIELD_TERM: Final = re.compile(r"(?:\\.|[^,])+", re.DOTALL)
+_FIELD_PAIR: Final = re.compile(r"(?P<field>.*?)(?P<op>!=|==|=)(?P<value>.*)", re.DOTALL)
+_FIELD_VALUE: Final = re.compile(r"(?:[^\\,=]|\\[\\,=])*", re.DOTALL)
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -65,21 +69,43 @@ def _as_text(value: Any) -> str:
     return str(value)
 
 
-def parse_fields(selector: str, served: Served) -> tuple[tuple[str, str, bool], ...]:
-    """Read a field selector into (field, value, negated). Raise 400 for a field the resource cannot be selected by."""
+def field_terms(selector: str) -> list[tuple[str, str, bool]]:
+    """Read a field selector into (field, value, negated). Raise 400 when it is none.
+
+    It has no parentheses, and no space that does not count: commas part its terms, but for those behind a backslash.
+    """
     found = []
+    for term in sorted(_FIELD_TERM.findall(selector)):
+        pair = _FIELD_PAIR.fullmatch(term)
+        if pair is None:
+            raise bad_request(f"invalid selector: '{selector}'; can't understand '{term}'")
+        if _FIELD_VALUE.fullmatch(pair["value"]) is None:
+            raise bad_request(f"invalid field selector: '{pair['value']}' is not escaped as it should be")
+        found.append((pair["field"], _ESCAPED.sub(r"\1", pair["value"]), pair["op"] == "!="))
+    return found
+
+
+def selected_name(selector: str) -> str:
+    """Give the one name that a field selector lets pass, or "" where there may be several."""
+    try:
+        terms = field_terms(selector)
+    except ApiError:
+        return ""  # It is told when the selector is used.
+    names = (value for field, value, negated in terms if field == "metadata.name" and not negated)
+    name = next(names, "")
+    return "" if path_segment_rules(name) else name
+
+
+def parse_fields(selector: str, served: Served) -> list[tuple[str, str, bool]]:
+    """Read a field selector as :func:`field_terms`. Raise 400 also for a field the resource cannot be selected by."""
     allowed = {"metadata.name", *served.selectable_fields}
     if served.namespaced or not served.is_custom:
         allowed.add("metadata.namespace")
-    for term in _split(selector):
-        pair = _PAIR.match(term)
-        if pair is None:
-            raise bad_request(f"invalid selector: {selector!r}; can't understand {term!r}")
-        name = pair["key"].strip()
-        if name not in allowed:
-            raise bad_request(f"field label not supported: {name}")
-        found.append((name, pair["value"].strip(), pair["op"] == "!="))
-    return tuple(found)
+    terms = field_terms(selector)
+    for field, _, _ in terms:
+        if field not in allowed:
+            raise bad_request(f"field label not supported: {field}")
+    return terms
 
 
 def matcher(label_selector: str, field_selector: str, served: Served) -> Matcher | None:

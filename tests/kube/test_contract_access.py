@@ -127,18 +127,58 @@ def test_an_aggregated_role_has_the_rules_of_the_labelled_ones(wire: Wire, clust
     assert answer.code == 200
 
 
-def test_a_rule_for_one_name_allows_that_name_only(wire: Wire, namespace: str, name: str) -> None:
+@pytest.fixture
+def of_one_name(wire: Wire, namespace: str, name: str) -> Wire:
+    """A user who may get and list the claim "mine" of the test's namespace, which has another."""
     rules = [rule(["get", "list"], ["gpuclaims"], resourceNames=["mine"])]
     wire.create(ROLES, {"metadata": {"name": "one"}, "rules": rules}, namespace=namespace)
     wire.create(ROLE_BINDINGS, binding("one", "Role", "one", ("User", name)), namespace=namespace)
-    wire.create(GPU_CLAIMS, a_claim("mine"), namespace=namespace)
+    for claim in ("mine", "other"):
+        wire.create(GPU_CLAIMS, a_claim(claim), namespace=namespace)
     user = wire.as_user(name)
     while user.get(GPU_CLAIMS, "mine", namespace=namespace).code != 200:
         """A real API server takes roles up a moment after they were written."""
+    return user
 
-    assert user.get(GPU_CLAIMS, "other", namespace=namespace).code == 403
-    assert user.page(GPU_CLAIMS, namespace=namespace).code == 403
-    assert user.names(GPU_CLAIMS, namespace=namespace, fieldSelector="metadata.name=mine") == ["mine"]
+
+def test_a_rule_for_one_name_allows_that_name_only(of_one_name: Wire, namespace: str) -> None:
+    assert of_one_name.get(GPU_CLAIMS, "other", namespace=namespace).code == 403
+    assert of_one_name.page(GPU_CLAIMS, namespace=namespace).code == 403
+
+
+@pytest.mark.parametrize(
+    ("selector", "listed"),
+    [
+        ("metadata.name=mine", ["mine"]),
+        ("metadata.name==mine", ["mine"]),
+        ("spec.className=l40s,metadata.name=mine", ["mine"]),
+        ("spec.className!=l40s,metadata.name=mine", []),
+        ("metadata.name=other,metadata.name=mine", []),
+    ],
+)
+def test_a_list_of_one_name_is_allowed_by_a_rule_for_it(
+    of_one_name: Wire, namespace: str, selector: str, listed: list[str]
+) -> None:
+    assert of_one_name.names(GPU_CLAIMS, namespace=namespace, fieldSelector=selector) == listed
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        "metadata.name!=x(,metadata.name=mine,y)",
+        "metadata.name!=x(,metadata.name!=y)",
+        "metadata.name!=mine",
+        "metadata.name!=x\\,metadata.name=mine",
+        "spec.className=metadata.name=mine",
+        " metadata.name=mine",
+        "metadata.name= mine",
+        "metadata.name=mine,nonsense",
+    ],
+)
+def test_a_list_of_more_than_one_name_is_not_allowed_by_a_rule_for_one(
+    of_one_name: Wire, namespace: str, selector: str
+) -> None:
+    assert of_one_name.page(GPU_CLAIMS, namespace=namespace, fieldSelector=selector).code == 403
 
 
 def test_impersonation_is_a_right_of_its_own(users: Wire, namespace: str) -> None:

@@ -85,6 +85,9 @@ def test_a_label_selector_that_is_none_is_a_bad_request(wire: Wire, claims: str)
         ("spec.className!=h100", [0, 2, 4, 6]),
         ("status.nodeName=n1", [2]),
         ("status.nodeName=,spec.className=l40s", [0, 4, 6]),
+        ("spec.className!=h(,metadata.name=c-3", [3]),
+        ("spec.className!=a\\,b\\=c\\\\,metadata.name=c-3,", [3]),
+        ("spec.className= h100", []),
     ],
 )
 def test_fields_select(wire: Wire, claims: str, selector: str, wanted: list[int]) -> None:
@@ -92,6 +95,14 @@ def test_fields_select(wire: Wire, claims: str, selector: str, wanted: list[int]
     wire.patch(GPU_CLAIMS, "c-2", bound, namespace=claims, subresource="status")
 
     assert wire.names(GPU_CLAIMS, namespace=claims, fieldSelector=selector) == [NAMES[i] for i in wanted]
+
+
+@pytest.mark.parametrize(
+    "selector",
+    ["c-3", "metadata.name=c-3,y)", "metadata.name=a=b", "metadata.name=a\\b", "metadata.name=a\\"],
+)
+def test_a_field_selector_that_is_none_is_a_bad_request(wire: Wire, claims: str, selector: str) -> None:
+    assert wire.page(GPU_CLAIMS, namespace=claims, fieldSelector=selector).code == 400
 
 
 def test_only_declared_fields_select(wire: Wire, claims: str) -> None:
