@@ -10,7 +10,7 @@ from msgspec import Struct
 from controller.fenced import FencedGateway
 from controller.world import World, key_of
 from gpu.corekinds import ObjectMeta
-from kube.errors import Conflict, NotFound
+from kube.errors import Conflict, NotFound, NotServed
 from kube.kinds import Kind
 
 T = TypeVar("T", bound=Struct)
@@ -38,30 +38,31 @@ class Writes:
 
         Raises Conflict when it has changed since; what it says now is then known, and whoever computed the change looks again.
         """
-        key = key_of(metadata)
-        namespace = metadata.namespace or None
         try:
             written = await self._gateway.patch(
                 kind,
                 metadata.name,
                 change,
                 resource_version=metadata.resource_version,
-                namespace=namespace,
+                namespace=metadata.namespace or None,
                 subresource=subresource,
             )
-        except NotFound:
-            self._world.is_gone(kind, key)
-            return None
-        except Conflict:
-            await self._look_again(kind, metadata)
+        except (Conflict, NotFound):
+            # A write's 404 may be about the namespace, which objects can outlive, or the subresource: only reading tells.
+            if await self._is_gone(kind, metadata):
+                return None
             raise
         self._world.wrote(kind, written.object)
         return written.object
 
-    async def _look_again(self, kind: Kind[T], metadata: ObjectMeta) -> None:
+    async def _is_gone(self, kind: Kind[T], metadata: ObjectMeta) -> bool:
+        """Look again, and take in what there is. What is taken for gone is sold again, so an answer in doubt is raised."""
         try:
             current = await self._gateway.get(kind, metadata.name, namespace=metadata.namespace or None)
+        except NotServed:
+            raise
         except NotFound:
             self._world.is_gone(kind, key_of(metadata))
-        else:
-            self._world.wrote(kind, current.object)
+            return True
+        self._world.wrote(kind, current.object)
+        return False

@@ -66,7 +66,14 @@ class Forbidden(KubeError):
 
 
 class NotFound(KubeError):
-    """404."""
+    """404. An object is gone when reading it raises this, and no NotServed; to a write its namespace may be what is missing."""
+
+
+class NotServed(NotFound):
+    """A 404 that names no object: the API server does not serve the path (yet), or a hop before it has never heard of it.
+
+    It says nothing about any object. Trying again later may work.
+    """
 
 
 class Conflict(KubeError):

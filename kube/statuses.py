@@ -28,6 +28,7 @@ from kube.errors import (
     Invalid,
     KubeError,
     NotFound,
+    NotServed,
     Unauthorized,
     Unavailable,
     Unexpected,
@@ -41,7 +42,7 @@ _BY_CODE: Final[Mapping[int, type[KubeError]]] = {
     400: BadRequest,
     401: Unauthorized,
     403: Forbidden,
-    404: NotFound,
+    404: NotServed,
     408: Unavailable,
     410: Gone,
     422: Invalid,
@@ -56,6 +57,7 @@ class _StatusCause(Struct):
 
 
 class _StatusDetails(Struct, rename="camel"):
+    name: str | None = None
     causes: list[_StatusCause] | None = None
     retry_after_seconds: int | None = None
 
@@ -116,7 +118,7 @@ def _error_from_status(code: int, status: _Status, wait_seconds: int | None) -> 
     message = status.message or status.reason or f"HTTP {code}"
     reason = status.reason or ""
     details = status.details or _StatusDetails()
-    return _kind_of_error(code, reason, message)(
+    return _kind_of_error(code, reason, message, named=details.name or "")(
         message,
         code=code,
         reason=reason,
@@ -128,13 +130,15 @@ def _error_from_status(code: int, status: _Status, wait_seconds: int | None) -> 
     )
 
 
-def _kind_of_error(code: int, reason: str, message: str) -> type[KubeError]:
+def _kind_of_error(code: int, reason: str, message: str, *, named: str) -> type[KubeError]:
     if code >= 500:
         return AdmissionUnavailable if _WEBHOOK_UNREACHED in message else Unavailable
     if 400 <= code < 500 and _DENIED.search(message):
         return Denied
     if code == 409:
         return {"Conflict": Conflict, "AlreadyExists": AlreadyExists}.get(reason, Denied)
+    if code == 404 and reason == "NotFound" and named:
+        return NotFound  # for a path that is not served the API server has the same reason, but no name
     return _BY_CODE.get(code, Unexpected)
 
 

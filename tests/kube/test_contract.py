@@ -8,8 +8,12 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
+
+from kube.errors import NotFound, NotServed
 from kube.gateway import Gateway
 from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NAMESPACES, PODS, RESOURCE_QUOTAS
+from kube.statuses import error_from_answer
 from tests.kube.orders import a_claim
 from tests.kube.wire import Wire
 
@@ -87,9 +91,21 @@ def test_a_missing_object_is_not_found(wire: Wire, namespace: str) -> None:
     assert missing.json["message"] == 'gpuclaims.gpu.cozystack.io "none" not found'
 
 
+@pytest.mark.parametrize("subresource", ["", "status"])
+def test_a_write_to_a_missing_object_is_answered_with_its_name(
+    wire: Wire, namespace: str, subresource: str
+) -> None:
+    refused = wire.patch(GPU_CLAIMS, "none", {}, namespace=namespace, subresource=subresource)
+
+    error = error_from_answer(refused.code, refused.body)
+    assert type(error) is NotFound
+    assert "gpuclaims" in error.message
+
+
 def test_an_unknown_resource_is_not_found(wire: Wire) -> None:
-    assert wire.send("GET", "/apis/gpu.cozystack.io/v1alpha1/gputhings").code == 404
-    assert wire.send("GET", "/apis/nobody.example/v1/things").code == 404
+    for path in ("gpu.cozystack.io/v1alpha1/gputhings", "nobody.example/v1/things/one"):
+        refused = wire.send("GET", f"/apis/{path}")
+        assert type(error_from_answer(refused.code, refused.body)) is NotServed
 
 
 def test_a_stale_update_conflicts(wire: Wire, claim: dict[str, Any], namespace: str) -> None:

@@ -102,7 +102,7 @@ async def test_a_kind_that_is_not_served_yet_is_waited_for() -> None:
             got = await take(events, 2)
 
     assert said(got) == ["DISCONNECTED", "LISTED"]
-    assert isinstance(got[0].error, errors.NotFound)
+    assert type(got[0].error) is errors.NotServed
 
 
 async def test_a_server_that_names_a_time_is_left_alone_for_as_long() -> None:
