@@ -1,7 +1,7 @@
 """Read and write objects of the cluster, for an event loop: the controller and the mirror.
 
 The verbs are those of :mod:`kube.gateway`, as coroutines, on one aiohttp session with kept-alive connections. One per process and
-event loop. Raises :mod:`kube.errors` only.
+event loop. Raises :mod:`kube.errors` only, and repeats no call but those that are repeated there.
 """
 
 from __future__ import annotations

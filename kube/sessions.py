@@ -183,6 +183,7 @@ class Sessions:
             proxy=self._config.proxy,
             timeout=timeout,
             allow_redirects=False,
+            middlewares=None if call.method == "GET" else (_only_once,),
             trace_request_ctx=sending,
         )
 
@@ -234,6 +235,16 @@ def _watching_calls(connect_seconds: float) -> aiohttp.TraceConfig:
     config.on_connection_create_end.append(end)
     config.on_request_chunk_sent.append(ask)
     return config
+
+
+async def _only_once(
+    request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Keep aiohttp from repeating a PUT or a DELETE by itself on a lost connection: the first may have done its work."""
+    try:
+        return await send(request)
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise aiohttp.ClientConnectionError(str(error)) from error
 
 
 def _hang_up(response: aiohttp.ClientResponse) -> None:

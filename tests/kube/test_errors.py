@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -10,8 +10,8 @@ import pytest
 from kube import errors
 from kube.kinds import GPU_CLAIMS, NAMESPACES
 from kube.statuses import error_from_answer, error_from_event, retry_after_seconds
-from tests.kube.scripted import RESET, STALL, Act, Request, Script, reply, scripted, status
-from tests.kube.verbs import Connect, connect
+from tests.kube.scripted import RESET, STALL, Act, Request, Script, listed, reply, scripted, status
+from tests.kube.verbs import Connect, Verbs, connect
 
 __all__ = ["connect"]
 
@@ -83,7 +83,33 @@ def test_every_failure_of_a_write_is_one_of_our_errors(
         connect(server.url).create(NAMESPACES, {"metadata": {"name": "a"}})
 
     assert type(failure.value) is wanted
-    assert len(server.requests) == 1  # a write is never sent twice
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("cut", [RESET, Act.CLOSE])
+@pytest.mark.parametrize(
+    ("method", "write"),
+    [
+        ("POST", lambda verbs: verbs.create(NAMESPACES, {"metadata": {"name": "a"}})),
+        ("PUT", lambda verbs: verbs.replace(NAMESPACES, {"metadata": {"name": "a"}})),
+        ("PATCH", lambda verbs: verbs.patch(NAMESPACES, "a", {"metadata": {"labels": {"x": "y"}}})),
+        ("DELETE", lambda verbs: verbs.delete(NAMESPACES, "a", uid="u1")),
+    ],
+)
+def test_a_write_is_never_sent_twice_whatever_becomes_of_its_connection(
+    connect: Connect, method: str, write: Callable[[Verbs], object], cut: Act
+) -> None:
+    def script(request: Request) -> Iterator[bytes | Act]:
+        yield listed() if request.method == "GET" else cut
+
+    with scripted(script) as server:
+        verbs = connect(server.url)
+        verbs.list(NAMESPACES)  # leaves a connection behind that is kept alive
+        with pytest.raises(errors.Unavailable):
+            write(verbs)
+
+    assert [request.method for request in server.requests] == ["GET", method]
+    assert server.connections == 1
 
 
 def test_a_webhook_that_cannot_be_asked_is_told_from_a_server_that_is_away(connect: Connect) -> None:
