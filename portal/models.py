@@ -54,7 +54,7 @@ class Record(models.Model):
     """One object of the cluster.
 
     ``version`` orders states of one object (its resourceVersion as a number, 0 where the server does not use numbers).
-    ``mirrored_at`` is when this state was written here.
+    ``mirrored_at`` is when this state was written here, by the database's clock.
     """
 
     KIND: ClassVar[AnyKind]

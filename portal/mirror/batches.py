@@ -35,7 +35,7 @@ class BatchWriter:
     """Keeps the ledger and writes batches. A batch that failed is written again; repeating one changes nothing."""
 
     def __init__(self, *, started_at: datetime) -> None:
-        """``started_at``: before any of the lists that the watches begin with."""
+        """``started_at``: before any of the lists that the watches begin with, by :mod:`portal.mirror.clock`."""
         self.ledger = Ledger()
         self._started_at = started_at
         self._told: dict[str, set[tuple[str, str]]] = {plural: set() for plural in RECORDS}

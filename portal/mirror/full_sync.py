@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from kube.kinds import AnyKind
 from portal.cluster import gateway
-from portal.mirror import feeds, stock
+from portal.mirror import clock, feeds, stock
 from portal.mirror.listing import Replaced, replace_all
 from portal.models import Pulse
 
@@ -19,8 +19,8 @@ _log = structlog.get_logger(__name__)
 
 def sync(kind: AnyKind) -> Replaced:
     """List the kind and make its rows equal. Raises kube.errors.KubeError."""
-    list_started = timezone.now()
-    if not mirror_is_alive(now=list_started):
+    list_started = clock.now()
+    if not mirror_is_alive(now=timezone.now()):
         feeds.lost([kind.plural])
     listing = gateway().list_all(kind)
     replaced = replace_all(kind, listing, list_started=list_started)

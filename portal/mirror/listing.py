@@ -1,7 +1,8 @@
 """Make a kind's rows equal to a whole list, without ever putting older state over newer.
 
 A list takes time, and the watch or a write of ours may be ahead of it. So a row that was written after the list started is left
-alone, unless the list has a newer version of it; and a row that the list lacks is removed only when it was written before.
+alone, unless the list has a newer version of it; and a row that the list lacks is removed only when it was written before. Both
+times are :mod:`portal.mirror.clock`'s.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from django.utils import timezone
 
 from kube.answers import Item, Listing
 from kube.kinds import AnyKind
-from portal.mirror import feeds
+from portal.mirror import clock, feeds
 from portal.mirror.changes import Change, has_listeners, tell
 from portal.mirror.chunks import chunks
 from portal.mirror.columns import columns_of, decode, key_of, matters
@@ -103,7 +104,7 @@ def _is_late(row: _Row | None, item: Item[Any], list_started: datetime) -> bool:
 
 def _write_some(kind: AnyKind, items: list[Item[Any]], list_started: datetime) -> int:
     record = RECORDS[kind.plural]
-    at = timezone.now()
+    at = clock.now()
     with transaction.atomic():
         uids = [item.object.metadata.uid for item in items]
         dead = set(Tombstone.objects.filter(uid__in=uids).values_list("uid", flat=True))

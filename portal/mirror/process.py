@@ -17,7 +17,7 @@ from django.utils import timezone
 from kube.aio import AsyncGateway
 from kube.kinds import AnyKind
 from kube.watching import watch
-from portal.mirror import feeds
+from portal.mirror import clock, feeds
 from portal.mirror.batches import BatchWriter, Told
 from portal.models import RECORDS
 
@@ -34,11 +34,12 @@ class MirrorProcess:
         self._gateway = gateway
         self._queue: asyncio.Queue[Told] = asyncio.Queue(_QUEUE)
         self._database = ThreadPoolExecutor(1, thread_name_prefix="mirror-database")
-        self._writer = BatchWriter(started_at=timezone.now())
+        self._writer: BatchWriter
 
     async def run(self) -> None:
         """Mirror the cluster. On the way out nothing is live any more."""
         try:
+            await self._until_done(self._begin)
             async with asyncio.TaskGroup() as group:
                 for record in RECORDS.values():
                     group.create_task(self._follow(record.KIND))
@@ -47,6 +48,9 @@ class MirrorProcess:
         finally:
             self._database.submit(_nothing_is_live)
             self._database.shutdown()
+
+    def _begin(self) -> None:
+        self._writer = BatchWriter(started_at=clock.now())
 
     async def _follow(self, kind: AnyKind) -> None:
         # Short streams: how long a silent loss goes unnoticed decides how old "live" numbers can be.

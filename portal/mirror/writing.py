@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from kube.kinds import AnyKind
+from portal.mirror import clock
 from portal.mirror.changes import Change, has_listeners, tell
 from portal.mirror.columns import columns_of, decode, key_of, matters, version_of
 from portal.models import RECORDS, Record, Tombstone
@@ -27,7 +28,7 @@ def apply(kind: AnyKind, raw: bytes, *, obj: Any = None, at: datetime | None = N
     ``raw`` is the object as the API server sent it, ``obj`` the same decoded, where the caller has it. Raises
     msgspec.DecodeError for bytes that are no such object.
     """
-    at = at or timezone.now()
+    at = at or clock.now()
     if obj is None:
         obj = decode(kind, raw)
     meta = obj.metadata
