@@ -11,11 +11,11 @@ from kube.devserver.selectors import picks
 from kube.devserver.store import Collection, Store
 
 MASTERS: Final = "system:masters"
-_GROUP: Final = "rbac.authorization.k8s.io"
-CLUSTER_ROLES: Final = f"{_GROUP}/clusterroles"
-ROLES: Final = f"{_GROUP}/roles"
-CLUSTER_ROLE_BINDINGS: Final = f"{_GROUP}/clusterrolebindings"
-ROLE_BINDINGS: Final = f"{_GROUP}/rolebindings"
+GROUP: Final = "rbac.authorization.k8s.io"
+CLUSTER_ROLES: Final = f"{GROUP}/clusterroles"
+ROLES: Final = f"{GROUP}/roles"
+CLUSTER_ROLE_BINDINGS: Final = f"{GROUP}/clusterrolebindings"
+ROLE_BINDINGS: Final = f"{GROUP}/rolebindings"
 COLLECTIONS: Final = (CLUSTER_ROLES, ROLES, CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS)
 
 
@@ -59,7 +59,7 @@ class Grant:
             return False
         if action.path:
             return self.namespace is None and any(
-                _path_matches(pattern, action.path) for pattern in self.paths
+                path_matches(pattern, action.path) for pattern in self.paths
             )
         if self.namespace is not None and self.namespace != action.namespace:
             return False
@@ -73,7 +73,7 @@ class Grant:
         return not wanted.isdisjoint(self.targets)
 
 
-def _path_matches(pattern: str, path: str) -> bool:
+def path_matches(pattern: str, path: str) -> bool:
     return path.startswith(pattern[:-1]) if pattern.endswith("*") else path == pattern
 
 
@@ -136,14 +136,15 @@ class Authorizer:
         subjects = [("User", user.name), *(("Group", group) for group in user.groups)]
         for subject in subjects:
             for namespace, role in self._bindings.get(subject, ()):
-                yield from _grants(self._rules(role, namespace), namespace)
+                yield from _grants(self.rules(role, namespace) or [], namespace)
 
-    def _rules(self, role: dict[str, str], namespace: str | None) -> list[dict[str, Any]]:
+    def rules(self, role: dict[str, str], namespace: str | None) -> list[dict[str, Any]] | None:
+        """Give the rules of a role that a binding refers to, or None when there is none."""
         if role["kind"] == "Role":
             record = self._table(ROLES).records.get((namespace or "", role["name"]))
-            return list(record.object.get("rules") or ()) if record else []
+            return list(record.object.get("rules") or ()) if record else None
         record = self._table(CLUSTER_ROLES).records.get(("", role["name"]))
-        return self._cluster_rules(record.object, seen={role["name"]}) if record else []
+        return self._cluster_rules(record.object, seen={role["name"]}) if record else None
 
     def _cluster_rules(self, role: dict[str, Any], *, seen: set[str]) -> list[dict[str, Any]]:
         """Give a ClusterRole's rules; an aggregated one has those of the roles its selectors pick."""

@@ -47,10 +47,16 @@ _ROLE: Final = {
     ),
     "aggregationRule": _object(clusterRoleSelectors=_list(_SELECTOR)),
 }
-_BINDING: Final = {
-    "roleRef": _object("kind", "name", kind=TEXT, name=TEXT, apiGroup=TEXT),
-    "subjects": _list(_object("kind", "name", kind=TEXT, name=TEXT, namespace=TEXT)),
-}
+
+
+def _binding(*kinds: str) -> Node:
+    return _object(
+        "roleRef",
+        roleRef=_object("kind", "name", kind={**TEXT, "enum": list(kinds)}, name=TEXT, apiGroup=TEXT),
+        subjects=_list(_object("kind", "name", kind=TEXT, name=TEXT, namespace=TEXT)),
+    )
+
+
 _CONTAINER: Final = _object(
     "name", name=TEXT, image=TEXT, resources=_object(requests=_map(AMOUNT), limits=_map(AMOUNT))
 )
@@ -136,8 +142,8 @@ _NODES: Final[dict[str, Node]] = {
     ),
     "roles": _object(**_ROLE),
     "clusterroles": _object(**_ROLE),
-    "rolebindings": _object("roleRef", **_BINDING),
-    "clusterrolebindings": _object("roleRef", **_BINDING),
+    "rolebindings": _binding("Role", "ClusterRole"),
+    "clusterrolebindings": _binding("ClusterRole"),
     "validatingwebhookconfigurations": _object(webhooks=_list(_WEBHOOK)),
     "customresourcedefinitions": _object(
         "spec",

@@ -159,7 +159,7 @@ def faults(served: Served, content: Object, old: Object | None) -> list[FieldErr
     if misshapen:
         return found + misshapen
     judge = _JUDGES.get(served.plural)
-    return found + judge(content) if judge else found
+    return found + judge(content, old) if judge else found
 
 
 def complete(served: Served, content: Object) -> None:
@@ -169,7 +169,19 @@ def complete(served: Served, content: Object) -> None:
         crds.establish(content)
 
 
-def _aggregation_faults(content: Object) -> list[FieldError]:
+def _crd_faults(content: Object, _: Object | None) -> list[FieldError]:
+    return crds.faults(content)
+
+
+def _binding_faults(content: Object, old: Object | None) -> list[FieldError]:
+    reference = content["roleRef"]
+    if old is None or reference == old["roleRef"]:
+        return []
+    shown = {"APIGroup": reference.get("apiGroup"), "Kind": reference["kind"], "Name": reference["name"]}
+    return [FieldError(CauseType.INVALID, "roleRef", shown, "cannot change roleRef")]
+
+
+def _aggregation_faults(content: Object, _: Object | None) -> list[FieldError]:
     path, rule = "aggregationRule.clusterRoleSelectors", content.get("aggregationRule")
     if rule is None:
         return []
@@ -186,7 +198,7 @@ def _aggregation_faults(content: Object) -> list[FieldError]:
     return found
 
 
-def _webhook_faults(content: Object) -> list[FieldError]:
+def _webhook_faults(content: Object, _: Object | None) -> list[FieldError]:
     return [
         fault
         for index, webhook in enumerate(content.get("webhooks") or ())
@@ -195,7 +207,7 @@ def _webhook_faults(content: Object) -> list[FieldError]:
     ]
 
 
-def _quota_faults(content: Object) -> list[FieldError]:
+def _quota_faults(content: Object, _: Object | None) -> list[FieldError]:
     hard: Any = (content.get("spec") or {}).get("hard") or {}
     found = []
     for key, value in hard.items():
@@ -208,10 +220,12 @@ def _quota_faults(content: Object) -> list[FieldError]:
     return found
 
 
-_JUDGES: Final[dict[str, Callable[[Object], list[FieldError]]]] = {
+_JUDGES: Final[dict[str, Callable[[Object, Object | None], list[FieldError]]]] = {
+    "clusterrolebindings": _binding_faults,
     "clusterroles": _aggregation_faults,
-    "customresourcedefinitions": crds.faults,
+    "customresourcedefinitions": _crd_faults,
     "resourcequotas": _quota_faults,
+    "rolebindings": _binding_faults,
     "validatingwebhookconfigurations": _webhook_faults,
 }
-"""What is judged of a built-in object that has the right shape."""
+"""What is judged of a built-in object that has the right shape, and of what it replaces."""

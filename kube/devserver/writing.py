@@ -11,6 +11,7 @@ import msgspec
 from kube.devserver import patches, strategy
 from kube.devserver.answer import Answer
 from kube.devserver.apply import apply
+from kube.devserver.escalation import refuse_escalation
 from kube.devserver.metadata import (
     finalizer_warnings,
     generated_name,
@@ -92,6 +93,10 @@ class Write:
         raise bad_request(f'{kind} in version "{self.served.version}" cannot be handled as a {kind}: {fault}')
 
     async def admit(self, operation: str, content: Object, old: Object | None, *, name: str) -> list[str]:
+        """Ask whether the user may write just this, and then the webhooks. Raise a refusal; give the warnings."""
+        # An object that is posted has no name yet for rights to be about.
+        named = self.target if self.request.method != "POST" else replace(self.target, name="")
+        refuse_escalation(self.state.authorizer, self.request.user, named, content, old)
         kind = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}[operation]
         return await self.state.admission.admit(
             operation,

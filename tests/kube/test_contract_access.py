@@ -3,35 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
-from gpu.corekinds import Pod
-from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NODES, Kind
+from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NODES
 from tests.kube.orders import a_claim
+from tests.kube.rights import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES, binding, rule
 from tests.kube.wire import Wire
 
-RBAC: Final = "rbac.authorization.k8s.io"
-ROLES: Final = Kind(RBAC, "v1", "roles", "Role", True, Pod)
-ROLE_BINDINGS: Final = Kind(RBAC, "v1", "rolebindings", "RoleBinding", True, Pod)
-CLUSTER_ROLES: Final = Kind(RBAC, "v1", "clusterroles", "ClusterRole", False, Pod)
-CLUSTER_ROLE_BINDINGS: Final = Kind(RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", False, Pod)
 REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-
-
-def rule(
-    verbs: list[str], resources: list[str], group: str = "gpu.cozystack.io", **more: Any
-) -> dict[str, Any]:
-    return {"apiGroups": [group], "resources": resources, "verbs": verbs, **more}
-
-
-def binding(name: str, kind: str, role: str, *subjects: tuple[str, str]) -> dict[str, Any]:
-    return {
-        "metadata": {"name": name},
-        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": role},
-        "subjects": [{"apiGroup": RBAC, "kind": sort, "name": subject} for sort, subject in subjects],
-    }
 
 
 @pytest.fixture

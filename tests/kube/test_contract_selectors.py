@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kube.kinds import WEBHOOKS
-from tests.kube.test_contract_access import CLUSTER_ROLES
+from tests.kube.rights import CLUSTER_ROLES
 from tests.kube.wire import Answer, Wire
 
 TERM = "matchExpressions[0]"
