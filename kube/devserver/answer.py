@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -35,8 +36,14 @@ class Answer:
             (b"cache-control", b"no-cache, private"),
             *self.headers,
         ]
-        for warning in self.warnings:
+        # What cannot stand in a header is not told: the object is stored, and its answer has to arrive.
+        for warning in filter(_fits_header, self.warnings):
             text = warning.replace("\\", "\\\\").replace('"', '\\"')
             headers.append((b"warning", f'299 - "{text}"'.encode()))
         await send({"type": "http.response.start", "status": self.code, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
+
+
+def _fits_header(text: str) -> bool:
+    """Say whether there are no control characters in a text, and no halves of others."""
+    return not any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text)

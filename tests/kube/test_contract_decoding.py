@@ -118,3 +118,21 @@ def test_an_owner_is_named_whole(wire: Wire, namespace: str) -> None:
         "metadata.ownerReferences.name",
         "metadata.ownerReferences.uid",
     ]
+
+
+@pytest.mark.parametrize("letter", ["\n", "\r", "\0", "\t", "\x7f", "\x85"])
+def test_a_warning_that_no_header_can_carry_is_left_out(wire: Wire, namespace: str, letter: str) -> None:
+    body = a_claim("one", **{f"a{letter}b": 1, "plain": 1})
+
+    answer = wire.create(GPU_CLAIMS, body, namespace=namespace)
+
+    assert answer.code == 201
+    assert answer.headers["warning"] == '299 - "unknown field \\"spec.plain\\""'
+
+
+def test_a_warning_is_told_in_any_language(wire: Wire, namespace: str) -> None:
+    answer = wire.create(GPU_CLAIMS, a_claim("one", größe=1), namespace=namespace)
+
+    # Headers are read as latin-1.
+    told = answer.headers["warning"].encode("latin-1").decode()
+    assert told == '299 - "unknown field \\"spec.größe\\""'
