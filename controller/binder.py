@@ -6,7 +6,6 @@ than yes leads to another look, never to a guess.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 
@@ -39,6 +38,8 @@ class Binder:
         look_at: Callable[[Key], None],
     ) -> None:
         self.line = Line()
+        self.restless: set[Key] = set()
+        """Bound claims to look at again after a while: they are not where their set is."""
         self._writes = writes
         self._world = world
         self._outages = outages
@@ -56,6 +57,7 @@ class Binder:
 
     async def look(self, key: Key) -> None:
         """Bring one claim's status and finalizer up to date."""
+        self.restless.discard(key)
         claim = self._world.claims.get(key)
         if claim is None:
             self._refusals.pop(key, None)
@@ -154,9 +156,13 @@ class Binder:
             return Situation(ledger.plan_move(*key, now=now), waits_for=BoundReason.NODE_GONE)
         if any(_is_refused_by(node_name, member, now) for member in members):
             return Situation(ledger.plan_move(*key, now=now), waits_for=BoundReason.NODE_REFUSED)
+        staying = [member for member in members if not member.is_releasing]
         node = self._world.nodes.get(node_name)
         is_cordoned = node is not None and node.spec.unschedulable
-        if (is_cordoned and ledger.leaves_cordoned_node(*key)) or _is_apart(node_name, members):
+        is_apart = len({member.status.node_name for member in staying if member.status.node_name}) > 1
+        if is_apart:
+            self.restless.add(key)
+        if (is_cordoned and ledger.leaves_cordoned_node(*key)) or is_apart:
             target = ledger.plan_move(*key, now=now)
             return Situation(target) if target is not None else None
         return None
@@ -172,9 +178,3 @@ class Binder:
 
 def _is_refused_by(node_name: str, claim: GPUClaim, now: datetime) -> bool:
     return any(entry.node_name == node_name for entry in still_refused(claim.status.refused_nodes, now))
-
-
-def _is_apart(node_name: str, members: tuple[GPUClaim, ...]) -> bool:
-    """Say whether the claim is not where its set is: somebody moved before it, and it has to follow."""
-    nodes = Counter(member.status.node_name for member in members if member.status.node_name)
-    return len(nodes) > 1 and node_name != min(nodes, key=lambda name: (-nodes[name], name or ""))

@@ -126,6 +126,7 @@ class Rounds:
             for name, node in self._world.nodes.items():  # room elsewhere may have come up
                 if node.spec.unschedulable:
                     self._push_claims(self._world.ledger.claims_on(name))
+            self._push_claims(self._binder.restless)
         self.follow_changes()
 
     def _look_at_claim(self, key: Key) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
@@ -135,29 +136,36 @@ class Planner:
     def plan_move(self, hold: Hold, *, now: datetime | None) -> str | None:
         """Choose another node for a bound claim and the rest of its set; ``None`` when one of them has to stay.
 
-        Both nodes are charged until the claim's status names the new one.
+        A set that is apart meets where most of it is, else where any of it is, else elsewhere; ``None`` then also says that the
+        others come to this one. Both nodes are charged until the claim's status names the new one.
         """
-        group = [member for member in self._group(hold) if not member.is_releasing]
+        everyone = self._group(hold)
+        group = [member for member in everyone if not member.is_releasing]
         if hold.node is None or hold not in group:
             return None
         if any(member.pod is not None or not self._can_place(member) for member in group):
             return None
         self._inventory.settle()
         if hold.planned is not None:
-            if self._is_good(hold, self._inventory.stocks[hold.class_name], group, now):
+            if self._is_good(hold, self._inventory.stocks[hold.class_name], everyone, now):
                 return hold.planned
             for member in group:
                 self._book.place(member, node=member.node, planned=None)
                 if member is not hold and member.is_claim:
                     self._book.changed_claims.add(member.key)
             self._inventory.settle()
-        avoided = _refused(group, now) | {hold.node}
-        for node in sorted({member.location for member in group if member.location} - avoided):
-            movers = [member for member in group if member.location != node]
-            if left_over(self._demands(movers), node) is not None:
-                return self._send(hold, movers, node)
-        apart = {member.location for member in group if member.location}
-        return self._send(hold, group, best_fit(self._demands(group), skip=avoided | apart))
+        refused = _refused(everyone, now)
+        where = Counter(member.location for member in group if member.location)
+        if len(where.keys() | {member.node for member in group if member.node}) > 1:
+            # Apart: whoever of them is asked says the same, so that they meet and do not pass each other by.
+            for node in sorted(where, key=lambda name: (-where[name], name)):
+                movers = [member for member in group if member.location != node]
+                # None of its own: the node has to serve it, also when the others are on their way there.
+                demands = [(self._inventory.stocks[hold.class_name], 0), *self._demands(movers)]
+                if node not in refused and left_over(demands, node) is not None:
+                    self._send(hold, movers, node)
+                    return node if hold in movers else None
+        return self._send(hold, group, best_fit(self._demands(group), skip=refused | where.keys()))
 
     def unplan(self, hold: Hold) -> None:
         self._book.place(hold, node=hold.node, planned=None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gpu.cells import Cell
 from gpu.conditions import HealthyReason
 from gpu.fit import Order, Reason
@@ -11,10 +13,12 @@ from gpu.stock import ClassTotals
 from tests.builders import (
     ACME,
     L40S,
+    NOON,
     a_claim,
     a_class,
     a_launcher,
     a_node,
+    refusal_of,
 )
 
 
@@ -124,6 +128,46 @@ def test_the_rest_of_a_set_follows_the_members_that_moved_already(ledger: Ledger
 
     assert ledger.plan_move(ACME, "left") == "n8"
     assert ledger.decisions() == {f"claim-{ACME}-left": "n8"}
+
+
+def _apart(ledger: Ledger, **nodes: str) -> None:
+    for name, node in nodes.items():
+        ledger.set_claim(a_claim(name, set_name="vm", node=node))
+
+
+@pytest.mark.parametrize("asked", ["here", "there", "too"])
+def test_a_set_that_is_apart_meets_where_most_of_it_is_whoever_is_asked(ledger: Ledger, asked: str) -> None:
+    _apart(ledger, here="n2", there="n4", too="n4")
+
+    assert ledger.plan_move(ACME, asked) == ("n4" if asked == "here" else None)
+
+    assert ledger.decisions() == {f"claim-{ACME}-here": "n4"}
+
+
+def test_a_set_that_is_apart_meets_where_there_is_room_for_the_rest(ledger: Ledger) -> None:
+    _apart(ledger, here="n2", there="n4", too="n4")
+    ledger.set_claim(a_claim("full", gpus=2, node="n4"))
+
+    assert ledger.plan_move(ACME, "here") == "n8"
+    assert ledger.plan_move(ACME, "there") == ledger.plan_move(ACME, "too") == "n8"
+
+
+def test_who_is_where_the_others_are_going_stays_and_leaves_them_their_plans(ledger: Ledger) -> None:
+    _apart(ledger, here="n2", there="n4", too="n4")
+    ledger.plan_move(ACME, "here")
+    decided = ledger.decisions()
+
+    assert ledger.plan_move(ACME, "there") is None
+
+    assert ledger.decisions() == decided
+
+
+def test_what_refused_a_claim_that_is_being_released_refused_the_rest_of_its_set_too(ledger: Ledger) -> None:
+    refused = [refusal_of("n2", until=NOON), refusal_of("n4", until=NOON)]
+    ledger.set_claim(a_claim("going", set_name="vm", node="n4", refused=refused, releasing=True))
+    ledger.set_claim(a_claim("left", set_name="vm", node="n4"))
+
+    assert ledger.plan_move(ACME, "left") == "n8"
 
 
 def test_a_claim_on_a_node_that_is_gone_keeps_its_units_there_and_may_move(ledger: Ledger) -> None:
