@@ -17,7 +17,6 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies_environment
 
-import yaml
 from kubernetes.client import Configuration
 from kubernetes.client.rest import should_bypass_proxies
 from kubernetes.config.config_exception import ConfigException
@@ -28,15 +27,14 @@ from kubernetes.config.incluster_config import (
 )
 from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
 
-from kube.credentials import Credentials, Fixed, Loaded, TokenFile
+from kube.credentials import Credentials, Fixed, TokenFile
 from kube.errors import Misconfigured
+from kube.lent import PATIENCE_SECONDS, Lent, Loaded
 
 # The loaders ship no types; what they give is checked where it is taken over.
 _merge: Final[Callable[[str], Any]] = KubeConfigMerger
 _kubeconfig_loader: Final[Callable[..., Any]] = KubeConfigLoader
 _service_account_loader: Final[Callable[..., Any]] = InClusterConfigLoader
-_TOKEN_KEY: Final = "BearerToken"  # noqa: S105 - the loader's name for the slot, no secret
-_LOADER_ERRORS: Final = (ConfigException, OSError, yaml.YAMLError, ValueError, TypeError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -108,18 +106,22 @@ def load(
     environ: Mapping[str, str] = os.environ,
     token_file: str = SERVICE_TOKEN_FILENAME,
     ca_file: str = SERVICE_CERT_FILENAME,
+    patience_seconds: float = PATIENCE_SECONDS,
 ) -> ClusterConfig:
     """Find the cluster: the given kubeconfig, else KUBECONFIG, else the pod's service account.
 
-    ``~/.kube/config`` is not tried: a portal must never find a cluster by accident. Raise Misconfigured.
+    ``~/.kube/config`` is not tried: a portal must never find a cluster by accident. Raise Misconfigured. ``patience_seconds``: how
+    long a call waits for a plugin that gives credentials.
     """
     paths = os.fspath(kubeconfig) if kubeconfig is not None else environ.get("KUBECONFIG", "")
     try:
         if paths:
-            return _from_kubeconfig(paths)
+            return _from_kubeconfig(paths, patience_seconds)
         if "KUBERNETES_SERVICE_HOST" in environ:
             return _from_service_account(environ, token_file, ca_file)
-    except _LOADER_ERRORS as error:
+    except Misconfigured:
+        raise
+    except Exception as error:  # plugins and providers are asked, each with a library and errors of its own
         raise Misconfigured(f"the cluster's configuration cannot be used: {error}") from error
     raise Misconfigured("no cluster is configured: set KUBECONFIG, or run in a pod with a service account")
 
@@ -151,7 +153,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _from_kubeconfig(paths: str) -> ClusterConfig:
+def _from_kubeconfig(paths: str, patience_seconds: float) -> ClusterConfig:
     merged = _merge(paths).config
     loader = _kubeconfig_loader(config_dict=merged, config_base_path=None)  # None: each file's own folder
     configuration = Configuration()
@@ -167,12 +169,12 @@ def _from_kubeconfig(paths: str) -> ClusterConfig:
         tls_server_name=configuration.tls_server_name,
         certificate_file=configuration.cert_file,
         key_file=configuration.key_file,
-        credentials=_credentials_of(merged, loader, configuration),
+        credentials=_credentials_of(merged, loader, patience_seconds),
         proxy=named_proxy or proxy_for(configuration.host),
     )
 
 
-def _credentials_of(merged: Any, loader: Any, configuration: Configuration) -> Credentials:
+def _credentials_of(merged: Any, loader: Any, patience_seconds: float) -> Credentials:
     user_name = loader.current_context["context"].get("user")
     users = merged.safe_get("users") if user_name else None
     node = merged["users"].get_with_name(user_name, safe=True) if users else None
@@ -180,11 +182,25 @@ def _credentials_of(merged: Any, loader: Any, configuration: Configuration) -> C
     if node is not None and "tokenFile" in user:
         return TokenFile(Path(os.path.dirname(node.path or ""), user["tokenFile"]))
     if "exec" in user or "auth-provider" in user:
-        return Loaded(
-            lambda: configuration.get_api_key_with_prefix(_TOKEN_KEY),
-            lambda: loader.load_and_set(configuration),
-        )
-    return Fixed(configuration.get_api_key_with_prefix(_TOKEN_KEY))
+
+        def ask() -> Lent:
+            # A loader of its own: the loader keeps what it had when its plugin fails, and says so in the log alone.
+            asked = _kubeconfig_loader(config_dict=merged, config_base_path=None)
+            asked.load_and_set(Configuration())
+            if (lent := _lent_by(asked)) is None:
+                raise ConfigException("neither a token nor a certificate came; the log says why")
+            return lent
+
+        return Loaded(ask, _lent_by(loader), patience_seconds=patience_seconds)
+    return Fixed(loader.__dict__.get("token"))
+
+
+def _lent_by(loader: Any) -> Lent | None:
+    """Give what a plugin or a provider gave to the loader. A certificate in the place of a token is kept elsewhere."""
+    found = loader.__dict__
+    if not found.get("token") and not found.get("cert_file"):
+        return None
+    return Lent(found.get("token"), found.get("expiry"))
 
 
 def _from_service_account(environ: Mapping[str, str], token_file: str, ca_file: str) -> ClusterConfig:

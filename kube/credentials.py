@@ -6,7 +6,7 @@ Tokens are re-read where they live: a service account's file is replaced about o
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -15,27 +15,33 @@ from kube.errors import BadRequest, Misconfigured
 
 
 class Credentials(Protocol):
-    """The value of the Authorization header, now. ``reload`` forgets what is cached after the server said 401."""
+    """The value of the Authorization header, now. ``None`` where a client certificate (or nothing) speaks."""
 
-    def authorization(self) -> str | None: ...
+    def authorization(self) -> str | None:
+        """Give the value; for threads, as it may have to be waited for. Raise Misconfigured, or Unavailable."""
 
-    def reload(self) -> None: ...
+    async def authorization_soon(self) -> str | None:
+        """Give the value; for an event loop, which goes on meanwhile."""
+        return self.authorization()
+
+    def reload(self, refused: str | None) -> None:
+        """Forget what is cached, if it is what the server has answered 401 to."""
 
 
 @dataclass(frozen=True)
-class Fixed:
-    """One value for the life of the process; ``None`` where a client certificate (or nothing) speaks."""
+class Fixed(Credentials):
+    """One value for the life of the process."""
 
     value: str | None = field(default=None, repr=False)
 
     def authorization(self) -> str | None:
         return self.value
 
-    def reload(self) -> None:
+    def reload(self, refused: str | None) -> None:
         """Nothing to reload."""
 
 
-class TokenFile:
+class TokenFile(Credentials):
     """A bearer token in a file, read again whenever the file is another one or has changed."""
 
     def __init__(self, path: Path) -> None:
@@ -56,26 +62,9 @@ class TokenFile:
         except (OSError, UnicodeDecodeError) as error:
             raise Misconfigured(f"the token file {self._path} cannot be read: {error}") from error
 
-    def reload(self) -> None:
+    def reload(self, refused: str | None) -> None:
         with self._lock:
             self._seen = None
-
-
-class Loaded:
-    """Credentials that the client library's loader keeps fresh (exec plugins, OIDC)."""
-
-    def __init__(self, current: Callable[[], str | None], load_again: Callable[[], None]) -> None:
-        self._current = current
-        self._load_again = load_again
-        self._lock = threading.Lock()
-
-    def authorization(self) -> str | None:
-        with self._lock:
-            return self._current()
-
-    def reload(self) -> None:
-        with self._lock:
-            self._load_again()
 
 
 @dataclass(frozen=True)

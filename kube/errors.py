@@ -41,6 +41,8 @@ class KubeError(Exception):
 class Unavailable(KubeError):
     """No answer, or one that says "not now": connection refused, time-out, 429, 5xx. Trying again later may work.
 
+    So it may when nothing was sent, because a plugin or a provider gave no credentials to send.
+
     After a time-out on a write it is not known whether the write happened.
     """
 

@@ -234,7 +234,7 @@ class Pools:
         answer = self._own.send(call, identity.headers(authorization))
         if answer.code != 401:
             return answer
-        credentials.reload()
+        credentials.reload(authorization)
         renewed = credentials.authorization()
         return self._own.send(call, identity.headers(renewed)) if renewed != authorization else answer
 

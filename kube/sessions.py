@@ -66,12 +66,12 @@ class Sessions:
         if not identity.is_own:
             return await self._exchange("foreign", call, identity, None, guard)
         credentials = self._config.credentials
-        authorization = credentials.authorization()
+        authorization = await credentials.authorization_soon()
         answer = await self._exchange("own", call, identity, authorization, guard)
         if answer.code != 401:
             return answer
-        credentials.reload()
-        renewed = credentials.authorization()
+        credentials.reload(authorization)
+        renewed = await credentials.authorization_soon()
         if renewed == authorization:
             return answer
         return await self._exchange("own", call, identity, renewed, guard)
@@ -119,13 +119,17 @@ class Sessions:
     ) -> aiohttp.ClientResponse:
         if not identity.is_own:
             return await self._request(self._session("foreign streams"), call, identity, None, timeout)
-        session = self._session("streams")
-        authorization = self._config.credentials.authorization()
+        session, credentials = self._session("streams"), self._config.credentials
+        authorization = await credentials.authorization_soon()
         response = await self._request(session, call, identity, authorization, timeout)
         if response.status != 401:
             return response
-        self._config.credentials.reload()
-        renewed = self._config.credentials.authorization()
+        credentials.reload(authorization)
+        try:
+            renewed = await credentials.authorization_soon()
+        except BaseException:
+            response.close()
+            raise
         if renewed == authorization:
             return response
         response.close()

@@ -47,29 +47,6 @@ def test_paths_in_a_kubeconfig_start_at_its_folder(tmp_path: Path, tls_files: Se
     assert config.credentials.authorization() == "Bearer newer"
 
 
-def test_an_exec_plugin_is_run_and_run_again_on_reload(tmp_path: Path) -> None:
-    plugin = tmp_path / "plugin"
-    plugin.write_text(
-        '#!/bin/sh\nn=$(cat "$0.count" 2>/dev/null || echo 0); echo $((n+1)) > "$0.count"\n'
-        'echo "{\\"apiVersion\\":\\"client.authentication.k8s.io/v1\\",\\"kind\\":\\"ExecCredential\\",'
-        '\\"status\\":{\\"token\\":\\"run-$n\\"}}"\n'
-    )
-    plugin.chmod(0o755)
-    exec_user = {
-        "exec": {
-            "apiVersion": "client.authentication.k8s.io/v1",
-            "command": str(plugin),
-            "interactiveMode": "Never",
-        }
-    }
-
-    credentials = load(kubeconfig(tmp_path, user=exec_user)).credentials
-
-    assert credentials.authorization() == "Bearer run-0"
-    credentials.reload()
-    assert credentials.authorization() == "Bearer run-1"
-
-
 def test_a_pod_uses_its_service_account(tmp_path: Path, tls_files: ServerFiles) -> None:
     (tmp_path / "token").write_text("first")
     environ = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}

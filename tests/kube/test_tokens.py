@@ -7,7 +7,7 @@ import pytest
 
 from kube import errors
 from kube.config import ClusterConfig
-from kube.credentials import Fixed, TokenFile
+from kube.credentials import Credentials, Fixed, TokenFile
 from kube.kinds import GPU_CLAIMS, NODES
 from tests.kube.scripted import Request, reply, scripted, status
 from tests.kube.verbs import Connect, connect
@@ -57,7 +57,7 @@ def test_a_rotated_token_file_is_used_at_the_next_call(connect: Connect, tmp_pat
     assert [request.one("Authorization") for request in server.requests] == ["Bearer old", "Bearer new"]
 
 
-class Renewing:
+class Renewing(Credentials):
     """Credentials that are newer after each reload."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Renewing:
     def authorization(self) -> str:
         return f"Bearer {self.reloads}"
 
-    def reload(self) -> None:
+    def reload(self, refused: str | None) -> None:
         self.reloads += 1
 
 
