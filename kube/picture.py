@@ -87,7 +87,7 @@ class Picture(Generic[T]):
         for unreadable in page.unreadable:
             self._seen.add((unreadable.namespace, unreadable.name))
             self._has_nameless = self._has_nameless or not unreadable.name
-            yield self._unreadable(unreadable)
+            yield from self._unreadable(unreadable)
 
     def end_list(self, version: str) -> Iterator[Event[T]]:
         """Tell of what is gone since the list before, and that the picture is complete.
@@ -120,7 +120,7 @@ class Picture(Generic[T]):
                 return
             decoded = self._decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            yield self._unreadable_told(told.type, unreadable_item(raw, error))
+            yield from self._unreadable_told(told.type, unreadable_item(raw, error))
             return
         metadata = metadata_of(decoded)
         if told.type == "DELETED":
@@ -139,17 +139,23 @@ class Picture(Generic[T]):
         self._uids[key] = metadata.uid
         yield _event(EventType.ADDED if known_uid is None else EventType.MODIFIED, metadata, decoded, raw)
 
-    def _unreadable_told(self, told_type: str, item: UnreadableItem) -> Event[T]:
+    def _unreadable_told(self, told_type: str, item: UnreadableItem) -> Iterator[Event[T]]:
         """Tell of an event whose object does not decode; a deletion stays one, as long as it says of what."""
         if told_type != "DELETED" or not item.name:
-            return self._unreadable(item)
+            yield from self._unreadable(item)
+            return
         uid = self._uids.pop((item.namespace, item.name), "") or item.uid
-        return Event(EventType.DELETED, None, item.raw, item.resource_version, item.namespace, item.name, uid)
+        yield Event(EventType.DELETED, None, item.raw, item.resource_version, item.namespace, item.name, uid)
 
-    def _unreadable(self, item: UnreadableItem) -> Event[T]:
+    def _unreadable(self, item: UnreadableItem) -> Iterator[Event[T]]:
+        """Tell of an object that exists and does not decode; as with one that does, one of its name may have gone before."""
+        key = (item.namespace, item.name)
+        known_uid = self._uids.get(key, "")
+        if known_uid and item.uid and known_uid != item.uid:
+            yield Event(EventType.DELETED, namespace=key[0], name=key[1], uid=known_uid)
         if item.name:
-            self._uids[(item.namespace, item.name)] = item.uid
-        return Event(
+            self._uids[key] = item.uid or known_uid
+        yield Event(
             EventType.UNREADABLE,
             None,
             item.raw,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,11 +57,14 @@ class World:
             self.hear(self.picture.line(json.dumps({"type": told, "object": body}).encode()))
 
     def list(self) -> None:
-        self.picture.start_list()
-        page = {"metadata": {"resourceVersion": str(self.version)}, "items": list(self.objects.values())}
-        self.hear(self.picture.page(read_page(NAMESPACES, json.dumps(page).encode())))
-        self.hear(self.picture.end_list(str(self.version)))
+        self.hear(self.listed())
         self.is_streaming = True
+
+    def listed(self) -> Iterator[Event[Any]]:
+        self.picture.start_list()
+        page = {"metadata": {"resourceVersion": str(self.version)}, "items": [*self.objects.values()]}
+        yield from self.picture.page(read_page(NAMESPACES, json.dumps(page).encode()))
+        yield from self.picture.end_list(str(self.version))
 
     def hear(self, events: Any) -> None:
         event: Event[Any]
@@ -72,6 +76,7 @@ class World:
                 assert self.believed.get(event.name, event.uid) == event.uid
                 self.believed[event.name] = event.uid
             elif event.type is EventType.UNREADABLE:
+                assert self.believed.get(event.name, event.uid) == event.uid
                 self.believed[event.name] = event.uid
 
 
@@ -90,6 +95,32 @@ def test_whatever_was_missed_a_list_makes_the_reader_believe_what_is_true(
             world.change(what, name)
         if world.is_streaming:
             assert world.believed == {n: body["metadata"]["uid"] for n, body in world.objects.items()}
+
+
+def told(world: World) -> list[tuple[str, str]]:
+    return [(event.type.value, event.uid) for event in world.listed()]
+
+
+def test_an_object_made_anew_unnoticed_is_told_as_two_though_the_new_one_is_spoilt() -> None:
+    world = World()
+    world.change("put", "a")
+    world.list()
+    world.objects = {"a": namespace("a", uid="another")}
+    world.objects["a"]["metadata"]["labels"] = {"x": 7}
+
+    assert told(world) == [("DELETED", "uid-1"), ("UNREADABLE", "another"), ("LISTED", "")]
+
+
+def test_a_spoilt_object_without_a_uid_is_taken_for_the_one_that_is_known() -> None:
+    world = World()
+    world.change("put", "a")
+    world.list()
+    world.objects["a"] = {"metadata": {"name": "a", "labels": {"x": 7}}}
+    assert told(world) == [("UNREADABLE", ""), ("LISTED", "")]
+
+    world.objects["a"] = namespace("a", uid="uid-1")
+
+    assert told(world) == [("MODIFIED", "uid-1"), ("LISTED", "")]
 
 
 def test_an_object_whose_very_name_is_spoilt_is_taken_for_no_other() -> None:
