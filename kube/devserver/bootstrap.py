@@ -9,6 +9,7 @@ from typing import Any, Final
 from kube.devserver import crds, strategy
 from kube.devserver.metadata import stamp
 from kube.devserver.request import yaml_loader
+from kube.devserver.sameness import is_same
 from kube.devserver.served import Object, Served
 from kube.devserver.state import State
 
@@ -145,7 +146,7 @@ def install(state: State, given: Object) -> None:
         content = record.object
         content["spec"] = {**copy.deepcopy(given["spec"]), "conversion": {"strategy": "None"}}
         content["metadata"]["annotations"] = given["metadata"].get("annotations") or {}
-        if content == record.object:
+        if is_same(content, record.object):
             return
         content["metadata"]["generation"] += 1
     else:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from jsonschema_rs import Draft7Validator
 
 from kube.devserver.defaulting import Node
+from kube.devserver.sameness import is_same
 from kube.devserver.status import CauseType, FieldError, go_quoted
 
 _SAFE: Final = 2**53
@@ -107,7 +108,7 @@ class Shape:
     def check(self, value: Any, path: str = "", old: Any = NOTHING) -> Found:
         """Judge a value. What it replaces lets faults pass where nothing changed; it is known below keys only."""
         found = Found()
-        if old is not NOTHING and value == old and type(value) is type(old):
+        if old is not NOTHING and is_same(value, old):
             return found
         if value is None:
             found.merge(self._check_type(value, path))

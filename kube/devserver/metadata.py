@@ -8,6 +8,7 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from kube.devserver.sameness import is_same
 from kube.devserver.served import Object, Served
 from kube.devserver.status import CauseType, FieldError, go_quoted
 
@@ -106,7 +107,7 @@ def keep_server_fields(content: Object, old: Object) -> None:
 
 
 def differs_beyond_metadata(content: Object, old: Object) -> bool:
-    return {**content, "metadata": None} != {**old, "metadata": None}
+    return not is_same({**content, "metadata": None}, {**old, "metadata": None})
 
 
 def _name_rules(name: str, *, as_label: bool) -> list[str]:

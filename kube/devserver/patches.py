@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any, Final
 
+from kube.devserver.sameness import is_same
 from kube.devserver.served import Object
 from kube.devserver.status import ApiError, bad_request
 
@@ -161,7 +162,7 @@ def json_patch(target: Object, patch: Any) -> Object:
             case "remove":
                 place.remove()
             case "test":
-                if place.read() != operation.get("value"):
+                if not is_same(place.read(), operation.get("value")):
                     raise _rejected()
             case "move":
                 place.add(_Place(document, operation.get("from")).remove())

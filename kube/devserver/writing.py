@@ -22,6 +22,7 @@ from kube.devserver.metadata import (
 )
 from kube.devserver.quotas import check_quotas
 from kube.devserver.request import Request, Target
+from kube.devserver.sameness import is_same
 from kube.devserver.served import Object, Served
 from kube.devserver.state import State
 from kube.devserver.status import (
@@ -201,10 +202,6 @@ async def update(write: Write) -> Answer:
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
-    if write.served.is_custom and not metadata.get("resourceVersion"):
-        detail = "must be specified for an update"
-        fault = FieldError(CauseType.INVALID, "metadata.resourceVersion", 0, detail)
-        raise invalid(write.served.group, write.served.kind, write.target.name, [fault])
     encoded = msgspec.json.encode(given)
     return await _change(write, lambda old: msgspec.json.decode(encoded))
 
@@ -264,7 +261,7 @@ async def _try_change(write: Write, make: Callable[[Object], Object], record: Re
     write.judge(content, old)
     if served.is_custom:
         warnings += finalizer_warnings(content["metadata"], old["metadata"])
-    if content == old:
+    if is_same(content, old):
         return Answer(record.raw, warnings=tuple(warnings))
     warnings += await write.admit("UPDATE", content, old, name=write.target.name)
     if write.state.get(served, write.key) is not record:
@@ -284,5 +281,10 @@ def _check_preconditions(write: Write, content: Object, old: Object) -> None:
     if given.get("uid") not in (None, "", stored["uid"]):
         why = f"Precondition failed: UID in precondition: {given['uid']}, UID in object meta: {stored['uid']}"
         raise conflict(*write.subject, why)
-    if given.get("resourceVersion") not in (None, "", "0", stored["resourceVersion"]):
+    version = (given.get("resourceVersion") or "").lstrip("0")
+    if not version and write.served.is_custom:
+        detail = "must be specified for an update"
+        fault = FieldError(CauseType.INVALID, "metadata.resourceVersion", 0, detail)
+        raise invalid(*write.subject, [fault])
+    if version not in ("", stored["resourceVersion"]):
         raise conflict(*write.subject, MODIFIED)

@@ -22,6 +22,41 @@ def test_a_merge_patch_with_a_stale_resource_version_conflicts(
     assert wire.patch(GPU_CLAIMS, "one", second, namespace=namespace).code == 409
 
 
+@pytest.mark.parametrize("version", [None, "", "0", "00"])
+@pytest.mark.parametrize("subresource", ["", "status"])
+def test_a_custom_object_is_not_written_without_a_resource_version(
+    wire: Wire, claim: dict[str, Any], namespace: str, version: str | None, subresource: str
+) -> None:
+    claim["metadata"]["resourceVersion"] = version
+    options = {"namespace": namespace, "subresource": subresource}
+
+    put = wire.put(GPU_CLAIMS, claim, **options)
+    merged = wire.patch(GPU_CLAIMS, "one", {"metadata": {"resourceVersion": version}}, **options)
+
+    told = "Invalid value: 0: must be specified for an update"
+    for refused in (put, merged):
+        assert refused.code == 422
+        assert refused.json["message"] == (
+            f'gpuclaims.gpu.cozystack.io "one" is invalid: metadata.resourceVersion: {told}'
+        )
+        assert refused.causes == [("FieldValueInvalid", "metadata.resourceVersion", told)]
+
+
+def test_a_built_in_object_is_written_without_a_resource_version(wire: Wire, name: str) -> None:
+    node = wire.create(NODES, {"metadata": {"name": name}}).json
+    codes = []
+    for version in (None, "0"):
+        node["metadata"] |= {"resourceVersion": version, "labels": {"version": str(version)}}
+        codes += [wire.put(NODES, node).code, wire.patch(NODES, name, node).code]
+    wire.delete(NODES, name)
+
+    assert codes == [200] * 4
+
+
+def test_a_missing_custom_object_is_missing_before_it_lacks_anything(wire: Wire, namespace: str) -> None:
+    assert wire.put(GPU_CLAIMS, a_claim("none"), namespace=namespace).code == 404
+
+
 def test_a_json_patch_applies_its_operations_in_order(
     wire: Wire, claim: dict[str, Any], namespace: str
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kube.kinds import CRDS, Kind, Opaque
-from tests.kube.wire import APPLY, Wire
+from tests.kube.wire import APPLY, JSON_PATCH, Wire
 
 Widgets = Kind[Opaque]
 
@@ -16,8 +16,9 @@ HELD = {"metadata": {"name": "held", "finalizers": ["example.com/hold"]}, "spec"
 
 
 def definition(kind: Widgets) -> dict[str, Any]:
-    size = {"type": "object", "properties": {"size": {"type": "integer"}}}
-    schema = {"type": "object", "properties": {"spec": size}}
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    spec = {"type": "object", "properties": {"size": {"type": "integer"}, "free": free}}
+    schema = {"type": "object", "properties": {"spec": spec}}
     version = {
         "name": kind.version,
         "served": True,
@@ -57,7 +58,7 @@ def wait_until(
 
 @pytest.fixture
 def widgets(wire: Wire, name: str) -> Iterator[Widgets]:
-    """A kind that is served, with one number in its spec."""
+    """A kind that is served, with a number in its spec, and a part for anything."""
     kind = Kind(f"{name}.example.com", "v1", "widgets", "Widget", False, Opaque)
     assert wire.create(CRDS, definition(kind)).code == 201
     wait_until(wire, kind, has("Established"))
@@ -70,6 +71,48 @@ def test_a_kind_defined_at_run_time_is_served(wire: Wire, widgets: Widgets) -> N
     right = wire.create(widgets, {"metadata": {"name": "w"}, "spec": {"size": 3}})
 
     assert (wrong.code, right.code) == (422, 201)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(1, True), (False, 0), (2, 2.0), ({"a": [1]}, {"a": [True]}), (1.5, "1.5")]
+)
+def test_a_value_of_another_type_is_a_change(wire: Wire, widgets: Widgets, old: Any, new: Any) -> None:
+    created = wire.create(widgets, {"metadata": {"name": "w"}, "spec": {"free": {"x": old}}}).json
+
+    changed = wire.patch(widgets, "w", {"spec": {"free": {"x": new}}}).json
+
+    assert changed["spec"]["free"]["x"] == new
+    assert isinstance(changed["spec"]["free"]["x"], bool) is isinstance(new, bool)
+    assert changed["metadata"]["generation"] == 2
+    assert changed["metadata"]["resourceVersion"] != created["metadata"]["resourceVersion"]
+
+
+def test_keys_in_another_order_are_no_change(wire: Wire, widgets: Widgets) -> None:
+    body = {"metadata": {"name": "w"}, "spec": {"free": {"b": 1, "a": {"d": 1.5, "c": None}}, "size": 1}}
+    created = wire.create(widgets, body).json
+
+    created["spec"] = {"size": 1, "free": {"a": {"c": None, "d": 1.5}, "b": 1}}
+    same = wire.put(widgets, created).json
+
+    assert same["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
+
+
+def test_a_value_of_the_wrong_type_is_judged_even_where_it_equals_the_old_one(
+    wire: Wire, widgets: Widgets
+) -> None:
+    wire.create(widgets, {"metadata": {"name": "w"}, "spec": {"size": 1}})
+
+    assert wire.patch(widgets, "w", {"spec": {"size": True}}).code == 422
+
+
+def test_a_json_patch_tests_for_the_type_too(wire: Wire, widgets: Widgets) -> None:
+    wire.create(widgets, {"metadata": {"name": "w"}, "spec": {"size": 1}})
+
+    def tested(value: Any) -> int:
+        test = {"op": "test", "path": "/spec", "value": {"size": value}}
+        return wire.patch(widgets, "w", [test], content_type=JSON_PATCH).code
+
+    assert [tested(1), tested(True)] == [200, 422]
 
 
 def test_a_kind_that_goes_takes_nothing_new(wire: Wire, widgets: Widgets) -> None:
