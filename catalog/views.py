@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
 from portal.access import signed_in
 from portal.freshness_words import freshness_words
 from portal.http import PortalRequest
+from portal.signed_out import keeps_its_page
+from portal.way_back import page_of_ours
 
 ONE_YEAR_SECONDS = 365 * 24 * 3600
 
 
+@keeps_its_page
 @require_GET
 @signed_in
 def freshness(request: PortalRequest) -> HttpResponse:
@@ -21,15 +24,11 @@ def freshness(request: PortalRequest) -> HttpResponse:
     return render(request, "components/_freshness.html", {"freshness": freshness_words(), "is_news": True})
 
 
+@login_not_required
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
     """Remember the theme, for whoever has no JavaScript (and before signing in)."""
-    target = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(
-        target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    ):
-        target = "catalog"
-    response = redirect(target)
+    response = redirect(page_of_ours(request, request.POST.get("next", "")) or "catalog")
     chosen = request.POST.get("theme", "")
     if chosen in {"light", "dark"}:
         response.set_cookie(

@@ -31,6 +31,7 @@ from portal.export import MOST_ROWS
 from portal.http import PortalRequest, is_fragment
 from portal.listing import list_page, sorted_rows
 from portal.models import ClaimRecord, ClassRecord
+from portal.signed_out import keeps_its_page
 
 _UNIQUE = ("namespace", "name")
 NAME_TAKEN = "You have a hold of this name already. Choose another."
@@ -88,6 +89,7 @@ def _attempt(request: PortalRequest, ns: str, form: OrderForm) -> Placed | Probl
         return from_kube_error(error)
 
 
+@keeps_its_page
 @require_safe
 @tenant_required(Right.USE)
 def order_verdict(request: PortalRequest, ns: str) -> HttpResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from django.http import HttpRequest
 
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from portal.access import Access
     from portal.models import User
+
+
+API_PREFIX: Final = "/api/"
 
 
 class PortalRequest(HttpRequest):
@@ -30,4 +33,4 @@ def is_fragment(request: HttpRequest) -> bool:
 
 def is_api(request: HttpRequest) -> bool:
     """Say whether the answer must be JSON, whatever went wrong."""
-    return request.path.startswith("/api/")
+    return request.path.startswith(API_PREFIX)

@@ -12,7 +12,6 @@ from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import AuthenticationForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
@@ -21,6 +20,8 @@ from django_htmx.http import HttpResponseClientRedirect
 from portal import answers, audit
 from portal.http import is_api
 from portal.models import User
+from portal.signed_out import ask_again
+from portal.way_back import page_of_ours
 
 
 class LocalUserBackend(ModelBackend):
@@ -63,9 +64,12 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     )
 
 
+@login_not_required
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    audit.record("sign out", username=request.user.get_username())
+    """End the session, if there still is one."""
+    if request.user.is_authenticated:
+        audit.record("sign out", username=request.user.get_username())
     logout(request)
     if request.headers.get("HX-Request"):
         return HttpResponseClientRedirect(redirect(settings.LOGOUT_REDIRECT_URL).url)
@@ -94,18 +98,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     is_ours = bool(origin) and urlsplit(origin).netloc == request.get_host()
     if not is_ours or request.headers.get("HX-Request") or request.path == redirect(settings.LOGIN_URL).url:
         return answers.session_changed(request)
-    fields = [
-        (name, value)
-        for name, values in request.POST.lists()
-        for value in values
-        if name not in {"csrfmiddlewaretoken", "password"}
-    ]
-    return render(
-        request,
-        "session_changed.html",
-        {"fields": fields, "action": request.get_full_path(), "is_signed_in": request.user.is_authenticated},
-        status=403,
-    )
+    return ask_again(request)
 
 
 def demo_names() -> list[str]:
@@ -119,6 +112,4 @@ def demo_names() -> list[str]:
 
 def _next_page(request: HttpRequest) -> str:
     wanted = request.POST.get("next") or request.GET.get("next") or ""
-    if url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure()):
-        return wanted
-    return redirect(settings.LOGIN_REDIRECT_URL).url
+    return page_of_ours(request, wanted) or redirect(settings.LOGIN_REDIRECT_URL).url

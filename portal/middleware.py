@@ -6,22 +6,18 @@ import re
 import uuid
 from collections.abc import Callable
 from typing import Any, Final
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import unquote_to_bytes
 
 import structlog
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
-from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
-from django.utils.http import url_has_allowed_host_and_scheme
-from django_htmx.http import HttpResponseClientRedirect
 
-from portal import answers
+from portal import answers, signed_out
 from portal.address import client_address
-from portal.http import is_api
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -96,7 +92,7 @@ class FreshPagesMiddleware:
 class SignedInMiddleware(LoginRequiredMiddleware):
     """Every page needs a session, but those marked ``login_not_required``.
 
-    A fragment is not answered with the login page: the browser is sent there, and afterwards back to the page it shows now.
+    What the others get is for :mod:`portal.signed_out` to say.
     """
 
     def process_view(
@@ -114,18 +110,4 @@ class SignedInMiddleware(LoginRequiredMiddleware):
     def handle_no_permission(  # type: ignore[override]  # the stubs allow a redirect only
         self, request: HttpRequest, view_func: Callable[..., object]
     ) -> HttpResponse:
-        if is_api(request):
-            return answers.not_signed_in(request)
-        if not request.headers.get("HX-Request"):
-            return redirect_to_login(request.get_full_path(), settings.LOGIN_URL)
-        login = redirect_to_login(_page_shown(request), settings.LOGIN_URL)
-        return HttpResponseClientRedirect(login.url)
-
-
-def _page_shown(request: HttpRequest) -> str:
-    """Give the address the browser shows, which is not the fragment's."""
-    shown = request.headers.get("HX-Current-URL", "")
-    if not url_has_allowed_host_and_scheme(shown, {request.get_host()}, require_https=request.is_secure()):
-        return "/"
-    parts = urlsplit(shown)
-    return f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+        return signed_out.answer(request, view_func)

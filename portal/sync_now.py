@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 from kombu.exceptions import OperationalError
 
@@ -14,6 +13,7 @@ from portal.access import hoster_required
 from portal.errors import RETRY_SECONDS, Problem
 from portal.http import PortalRequest
 from portal.tasks import sync_everything
+from portal.way_back import page_of_ours
 
 _QUEUE_DOWN = Problem(
     status=503,
@@ -36,6 +36,4 @@ def sync_now(request: PortalRequest) -> HttpResponse:
     if request.headers.get("HX-Request"):
         return HttpResponse(status=204)
     messages.success(request, "A full sync has started.")
-    back = request.headers.get("Referer", "")
-    is_ours = url_has_allowed_host_and_scheme(back, {request.get_host()}, require_https=request.is_secure())
-    return redirect(back if is_ours else "/")
+    return redirect(page_of_ours(request, request.headers.get("Referer", "")) or "/")

@@ -50,7 +50,7 @@
   });
   document.addEventListener("htmx:sseError", () => hears(false));
 
-  // The session has ended: asking once more leads to the login page.
+  // The session has ended: asking once more leads to the login page, or says so in the corner where somebody types.
   document.addEventListener("htmx:sseClose", (event) => {
     hears(false);
     if (event.detail.type === "message") refresh();

@@ -69,8 +69,9 @@ class Person:
         self.page.goto(self.stack.url + path)
         return self.page
 
-    def signs_in(self, name: str) -> Page:
-        page = self.goes_to("/login/")
+    def signs_in(self, name: str, *, page: Page | None = None) -> Page:
+        """Sign in; on ``page``, where the login is shown already."""
+        page = page or self.goes_to("/login/")
         page.get_by_label("Name", exact=True).fill(name)
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Sign in").click()

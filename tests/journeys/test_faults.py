@@ -199,6 +199,25 @@ def test_a_lost_session_stores_nothing_and_asks_to_sign_in(
     assert claim not in names(stack)
 
 
+def test_a_session_that_ends_while_somebody_types_costs_nothing_that_was_typed(
+    stack: RunningStack, alice: Person, claim: str
+) -> None:
+    page = filled(alice, claim)
+    alice.context.clear_cookies(name="gpu_portal_session")
+
+    page.get_by_label("GPUs", exact=True).fill("2")
+    expect(page.locator("#freshness").get_by_role("link", name="sign in")).to_be_visible()
+    expect(page.get_by_label("Name", exact=True)).to_have_value(claim)
+    orders(page)
+    with alice.context.expect_page() as opened:
+        page.get_by_role("link", name="Sign in").click()
+    alice.signs_in("alice", page=opened.value)
+    page.get_by_role("button", name="Send it again").click()
+
+    page.wait_for_url(f"**{HOLDS}**")
+    assert names(stack).count(claim) == 1
+
+
 @pytest.mark.parametrize(
     ("count", "refused"),
     [("0", True), ("-1", True), (str(2**31), True), ("1e308", True), ("1", False)],

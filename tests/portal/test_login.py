@@ -72,8 +72,20 @@ def test_a_demo_user_signs_in_and_goes_where_she_was_heading(demo: None) -> None
     assert client.session["_auth_user_id"]
 
 
-@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "javascript:alert(1)", ""])
-def test_the_login_never_leads_to_a_foreign_site(demo: None, target: str) -> None:
+@pytest.mark.parametrize(
+    "target",
+    [
+        "https://evil.example/",
+        "//evil.example",
+        "javascript:alert(1)",
+        "",
+        "/logout/",
+        "/sync/?a=1",
+        "/theme/",
+        "/nowhere/",
+    ],
+)
+def test_the_login_leads_to_pages_of_ours_only(demo: None, target: str) -> None:
     response = Client().post("/login/", {"username": "alice", "password": "demo", "next": target})
 
     assert response.headers["Location"] == "/"
@@ -123,6 +135,17 @@ def test_signing_out_needs_a_post_and_ends_the_session(hoster: User, browse: Bro
     assert client.get("/freshness/").headers["Location"].startswith("/login/")
 
 
+def test_signing_out_twice_is_no_failure() -> None:
+    assert Client().post("/logout/").headers["Location"] == "/login/"
+
+
+def test_the_theme_can_be_chosen_before_signing_in() -> None:
+    response = Client().post("/theme/", {"theme": "dark", "next": "/login/?next=/"})
+
+    assert response.headers["Location"] == "/login/?next=/"
+    assert response.cookies["theme"].value == "dark"
+
+
 def a_browser(user: User) -> Client:
     client = Client(enforce_csrf_checks=True)
     client.force_login(user, backend="portal.login.LocalUserBackend")
@@ -144,6 +167,7 @@ def test_a_form_of_an_older_session_keeps_what_was_entered(hoster: User) -> None
     assert 'name="name" value="&lt;my gpu&gt;"' in text
     assert 'value="old"' not in text
     assert 'action="/sync/?a=1"' in text
+    assert 'href="/sync/' not in text
 
 
 def test_who_is_signed_out_is_led_to_the_login_and_keeps_what_was_typed() -> None:

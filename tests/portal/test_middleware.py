@@ -72,7 +72,7 @@ def test_a_page_without_a_session_leads_to_the_login_and_back() -> None:
 
 def test_a_fragment_without_a_session_sends_the_browser_to_the_login_with_the_page_it_shows() -> None:
     response = Client().get(
-        "/freshness/",
+        "/tenants/tenant-acme/gpus/",
         headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/tenants/tenant-acme/gpus/?q=1"},
     )
 
@@ -80,11 +80,75 @@ def test_a_fragment_without_a_session_sends_the_browser_to_the_login_with_the_pa
     assert response.content == b""
 
 
-@pytest.mark.parametrize("shown", ["https://evil.example/x", "javascript:alert(1)", "", "//evil.example/"])
-def test_the_way_back_never_leads_to_a_foreign_site(shown: str) -> None:
-    response = Client().get("/freshness/", headers={"HX-Request": "true", "HX-Current-URL": shown})
+@pytest.mark.parametrize("path", ["/freshness/", "/tenants/tenant-acme/order/verdict/"])
+def test_a_page_where_somebody_types_is_not_left_when_the_session_ends(path: str) -> None:
+    response = Client().get(
+        path,
+        headers={
+            "HX-Request": "true",
+            "HX-Current-URL": "http://testserver/tenants/tenant-acme/order/?class=l40s",
+        },
+    )
+
+    assert response.status_code == 200
+    assert "HX-Redirect" not in response.headers
+    assert response.headers["HX-Reswap"] == "none"
+    html = response.content.decode()
+    assert html.count("<div") == 1
+    assert 'id="freshness"' in html
+    assert 'hx-swap-oob="true"' in html
+    assert 'hx-get="/freshness/"' in html
+    assert 'href="/login/?next=/tenants/tenant-acme/order/%3Fclass%3Dl40s" target="_blank"' in html
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "https://evil.example/x",
+        "javascript:alert(1)",
+        "",
+        "//evil.example/",
+        "http://testserver//evil.example/",
+        "http://testserver/sync/",
+        "http://testserver/nowhere/",
+    ],
+)
+def test_the_way_back_leads_to_pages_of_ours_only(shown: str) -> None:
+    response = Client().get("/hoster/nodes/", headers={"HX-Request": "true", "HX-Current-URL": shown})
 
     assert response.headers["HX-Redirect"] == "/login/?next=/"
+
+
+@pytest.mark.parametrize("path", ["/sync/", "/logout/", "/theme/", "/freshness/"])
+def test_an_address_without_a_page_is_no_way_back(path: str) -> None:
+    response = Client().get(path)
+
+    assert response.headers.get("Location", "/login/?next=/") == "/login/?next=/"
+
+
+def test_what_was_typed_is_kept_when_the_session_ended_before_it_was_sent() -> None:
+    response = Client().post("/tenants/tenant-acme/order/?class=l40s", {"name": "<train>", "count": "2"})
+
+    html = response.content.decode()
+    assert response.status_code == 403
+    assert "You are signed out." in html
+    assert 'name="name" value="&lt;train&gt;"' in html
+    assert 'name="count" value="2"' in html
+    assert 'action="/tenants/tenant-acme/order/?class=l40s"' in html
+
+
+def test_a_button_that_holds_nothing_leads_to_the_login() -> None:
+    assert Client().post("/sync/").headers["Location"] == "/login/?next=/"
+
+
+def test_a_fragment_that_is_sent_leads_to_the_login_and_back_to_its_page() -> None:
+    response = Client().post(
+        "/tenants/tenant-acme/release/",
+        {"hold": "one"},
+        headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/tenants/tenant-acme/gpus/"},
+    )
+
+    assert response.headers["HX-Redirect"] == "/login/?next=/tenants/tenant-acme/gpus/"
 
 
 def test_a_page_open_to_all_asks_nobody_who_they_are(
