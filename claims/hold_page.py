@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import yaml
@@ -17,16 +17,20 @@ from portal.access import Access
 from portal.export import without_noise
 from portal.models import ClaimRecord
 
+EVENTS_SHOWN: Final = 200
+
 
 def hold_page(access: Access, record: ClaimRecord) -> dict[str, Any]:
     """Collect it: facts, timeline, conditions, how to use it, YAML."""
     can_release = access.can_order(record.namespace)
-    events = OrderEvent.objects.of_claim(record.namespace, record.name, record.uid)
+    known = OrderEvent.objects.of_claim(record.namespace, record.name, record.uid)
+    newest = list(known.newest_first()[: EVENTS_SHOWN + 1])
     return {
         "tenant": record.namespace,
         "record": record,
         "row": hold_rows([record], can_release=can_release, sees_nodes=access.is_hoster)[0],
-        "events": event_lines(events[:200], sees_nodes=access.is_hoster),
+        "events": event_lines(reversed(newest[:EVENTS_SHOWN]), sees_nodes=access.is_hoster),
+        "events_shown": EVENTS_SHOWN if len(newest) > EVENTS_SHOWN else None,
         "conditions": condition_lines(record.object),
         "annotation": f'{CLAIMS_ANNOTATION}: "{_names_of_set(record)}"',
         "yaml": yaml_of(record, sees_nodes=access.is_hoster),

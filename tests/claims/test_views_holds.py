@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -171,3 +172,33 @@ def test_the_hoster_sees_holds_of_all_tenants_with_their_nodes(rest: As, mirrore
     assert "n2" in text
     assert "tenant-globex" not in text_of(rest("hoster").client, "/hoster/holds/?q=n1").split("Since")[1]
     assert rest("alice").client.get("/hoster/holds/").status_code == 404
+
+
+@pytest.mark.parametrize(("happened", "is_cut"), [(200, False), (201, True)])
+def test_a_long_timeline_shows_the_newest_and_leads_to_the_rest(
+    rest: As, mirrored: Mirrored, happened: int, is_cut: bool
+) -> None:
+    claim = a_claim("train", node="n1")
+    mirrored(a_class(), claim)
+    OrderEvent.objects.all().delete()
+    OrderEvent.objects.bulk_create(
+        OrderEvent(
+            at=NOON + timedelta(minutes=number),
+            kind=EventKind.ATTACHED,
+            namespace="tenant-acme",
+            claim_name="train",
+            claim_uid=claim.metadata.uid,
+            mark=str(number),
+            class_name="l40s",
+            count=1,
+            data={"vm": f"vm-{number:03}"},
+        )
+        for number in range(1, happened + 1)
+    )
+
+    html = rest("bob").client.get(f"{HOLDS}train/").content.decode()
+
+    shown = re.findall(r"VM (vm-\d{3})\.", html.split('class="timeline"')[1])
+    assert shown == [f"vm-{number:03}" for number in range(happened - 199, happened + 1)]
+    assert ("Only the last 200" in words(html)) is is_cut
+    assert ('href="/tenants/tenant-acme/history/?q=train"' in html) is is_cut
