@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from enum import Enum, auto
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -22,6 +24,26 @@ from controller.writes import Writes
 from gpu.conditions import BoundReason, ConditionType, HealthyReason, condition_of
 from gpu.resources import GPUClaim, RefusedNode
 from kube.kinds import GPU_CLAIMS
+
+
+class Leaving(Enum):
+    """Why a claim leaves its node. For the first two it would rather wait than stay."""
+
+    GONE = auto()
+    REFUSED = auto()
+    APART = auto()
+    CORDONED = auto()
+
+
+_WAITS: Final = {Leaving.GONE: BoundReason.NODE_GONE, Leaving.REFUSED: BoundReason.NODE_REFUSED}
+
+
+class Sent(NamedTuple):
+    """A node that was written to a version of a claim, and no answer yet."""
+
+    node_name: str
+    uid: str
+    version: str
 
 
 class Binder:
@@ -39,13 +61,14 @@ class Binder:
     ) -> None:
         self.line = Line()
         self.restless: set[Key] = set()
-        """Bound claims to look at again after a while: they are not where their set is."""
+        """Bound claims to look at again after a while: they would leave their node and cannot yet."""
         self._writes = writes
         self._world = world
         self._outages = outages
         self._now = now
         self._clock = clock
         self._look_at = look_at
+        self._sent: dict[Key, Sent] = {}
         self._refusals: dict[Key, RefusedNode] = {}  # seen and not written down yet
 
     def refuse(self, key: Key, refused: RefusedNode) -> None:
@@ -61,6 +84,7 @@ class Binder:
         claim = self._world.claims.get(key)
         if claim is None:
             self._refusals.pop(key, None)
+            self._sent.pop(key, None)
             self._leave_line(key)
             return
         is_attached = self._world.ledger.attachment(*key) is not None
@@ -98,27 +122,43 @@ class Binder:
         return await self._writes.metadata(GPU_CLAIMS, claim.metadata, {"finalizers": finalizers})
 
     async def _write_status(self, claim: GPUClaim) -> GPUClaim | None:
-        now = self._now()
+        key, now = key_of(claim.metadata), self._now()
         change = difference(claim.status, claim_status(claim, self._situation(claim, now), now=now))
         if not change:
             return claim
+        node_name = change.get("nodeName")
+        if node_name:
+            self._sent[key] = Sent(node_name, claim.metadata.uid, claim.metadata.resource_version)
         written = await self._writes.status(GPU_CLAIMS, claim.metadata, change)
-        if change.get("nodeName"):
+        if node_name:
+            self._sent.pop(key, None)
             BINDS.inc()
+            self._follow(claim)
         return written
+
+    def _sent_to(self, claim: GPUClaim) -> str | None:
+        """Name the node of a write that may have been stored, or may be yet: as long as no newer version is known."""
+        metadata = claim.metadata
+        sent = self._sent.get(key_of(metadata))
+        is_open = sent is not None and (sent.uid, sent.version) == (metadata.uid, metadata.resource_version)
+        return sent.node_name if sent is not None and is_open else None
+
+    def _follow(self, claim: GPUClaim) -> None:
+        """Have the members of the set looked at that waited for what becomes of this one."""
+        for member in self._world.set_of(claim):
+            if key_of(member.metadata) in self.restless:
+                self._look_at(key_of(member.metadata))
 
     def _situation(self, claim: GPUClaim, now: datetime) -> Situation:
         key, node_name, ledger = key_of(claim.metadata), claim.status.node_name, self._world.ledger
         if not node_name:
-            return Situation(self._place(claim, now), waits_for=self._why_it_waits(claim))
+            node_name = self._sent_to(claim) or self._place(claim, now)
+            return Situation(node_name, waits_for=self._why_it_waits(claim))
         attached_to = ledger.attachment(*key)
-        if (
-            attached_to is None
-            and not claim.is_releasing
-            and (moved := self._departure(claim, node_name, now))
-        ):
+        if attached_to is not None or claim.is_releasing:
+            self._give_up_plan(claim)
+        elif moved := self._departure(claim, node_name, now):
             return moved
-        ledger.unplan(*key)  # a move decided earlier and overtaken: the VM started, the node came back
         problems = ledger.health(*key)
         return Situation(
             node_name, attached_to=attached_to, health=problems[0] if problems else HealthyReason.HEALTHY
@@ -143,29 +183,54 @@ class Binder:
             self._look_at(following)
 
     def _departure(self, claim: GPUClaim, node_name: str, now: datetime) -> Situation | None:
-        """Say where a claim goes that nobody runs with and whose node is no good, or None when it stays."""
+        """Say where a claim goes that nobody runs with and that has a reason to leave its node, or None when it stays."""
         key, ledger = key_of(claim.metadata), self._world.ledger
         members = self._world.set_of(claim)
-        if any(ledger.attachment(*key_of(member.metadata)) for member in members):
+        reason, sent_to = self._reason_to_leave(claim, node_name, now), self._sent_to(claim)
+        if (reason is None and sent_to is None) or self._has_to_stay(claim, reason):
+            self._give_up_plan(claim)
             return None
-        if any(member.spec.class_name not in self._world.classes for member in members):
-            return None  # nowhere else would it be known what to hold
+        if sent_to is not None:
+            return Situation(sent_to)  # the same again, whatever speaks for it by now: only an answer ends it
+        if any(self._sent_to(member) for member in members):
+            self.restless.add(key)  # a new plan for the set might give away what they were charged
+            return None
+        target = ledger.plan_move(*key, now=now)
+        if target is not None:
+            return Situation(target)
+        if reason in _WAITS:
+            return Situation(None, waits_for=_WAITS[reason])
+        self._give_up_plan(claim)
+        return None
+
+    def _reason_to_leave(self, claim: GPUClaim, node_name: str, now: datetime) -> Leaving | None:
+        members = self._world.set_of(claim)
         if node_name not in self._world.nodes:
             self._outages.missed(node_name, now=self._clock())
         if self._outages.is_over(node_name, now=self._clock()):
-            return Situation(ledger.plan_move(*key, now=now), waits_for=BoundReason.NODE_GONE)
+            return Leaving.GONE
         if any(_is_refused_by(node_name, member, now) for member in members):
-            return Situation(ledger.plan_move(*key, now=now), waits_for=BoundReason.NODE_REFUSED)
-        staying = [member for member in members if not member.is_releasing]
+            return Leaving.REFUSED
+        if len({m.status.node_name for m in members if m.status.node_name and not m.is_releasing}) > 1:
+            self.restless.add(key_of(claim.metadata))
+            return Leaving.APART
         node = self._world.nodes.get(node_name)
-        is_cordoned = node is not None and node.spec.unschedulable
-        is_apart = len({member.status.node_name for member in staying if member.status.node_name}) > 1
-        if is_apart:
-            self.restless.add(key)
-        if (is_cordoned and ledger.leaves_cordoned_node(*key)) or is_apart:
-            target = ledger.plan_move(*key, now=now)
-            return Situation(target) if target is not None else None
-        return None
+        return Leaving.CORDONED if node is not None and node.spec.unschedulable else None
+
+    def _has_to_stay(self, claim: GPUClaim, reason: Leaving | None) -> bool:
+        """Say whether a VM runs with the set, a class of it is gone or does not want to leave for this reason."""
+        key, ledger, members = key_of(claim.metadata), self._world.ledger, self._world.set_of(claim)
+        return (
+            any(ledger.attachment(*key_of(member.metadata)) for member in members)
+            # Nowhere else would it be known what to hold.
+            or any(member.spec.class_name not in self._world.classes for member in members)
+            or (reason is Leaving.CORDONED and not ledger.leaves_cordoned_node(*key))
+        )
+
+    def _give_up_plan(self, claim: GPUClaim) -> None:
+        """End a move decided earlier and overtaken, when the VM started or the node came back, unless it may be stored."""
+        if self._sent_to(claim) is None:
+            self._world.ledger.unplan(*key_of(claim.metadata))
 
     def _why_it_waits(self, claim: GPUClaim) -> BoundReason:
         if claim.spec.class_name not in self._world.classes:

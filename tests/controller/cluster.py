@@ -56,6 +56,15 @@ class Cluster:
     async def set_node_status(self, name: str, **status: Any) -> None:
         await self.gateway.patch(NODES, name, {"status": status}, subresource="status")
 
+    async def resize(self, **units: int) -> None:
+        """Make the nodes have this many units, each, and add those that are not there."""
+        known = {item.object.metadata.name for item in (await self.gateway.list_all(NODES)).items}
+        for name, count in units.items():
+            if name in known:
+                await self.set_node_status(name, allocatable={H100: str(count)})
+            else:
+                await self.add_node(name, count)
+
     async def cordon(self, name: str, *, unschedulable: bool = True) -> None:
         await self.gateway.patch(NODES, name, {"spec": {"unschedulable": unschedulable}})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -44,8 +44,30 @@ class Desk:
             clock=self._clock,
         )
 
+    @property
+    def is_resting(self) -> bool:
+        """True while no claim is looked at, or has to be once more."""
+        return not len(self._rounds._claims)
+
+    @property
+    def is_done(self) -> bool:
+        """True while there is nothing at all to look at."""
+        rounds = self._rounds
+        lanes = (rounds._claims, rounds._classes, rounds._quotas, rounds._gpu_nodes)
+        return not sum(len(each) for each in lanes)
+
+    @property
+    def failures(self) -> int:
+        """How often, in a row, it looked at a claim and could not write."""
+        return sum(self._rounds._claims._attempts.values())
+
     async def learn(self, *kinds: AnyKind) -> None:
         """Tell it all there is of the kinds, or of every kind, and wait until it has done what it makes of that."""
+        await self.hear(*kinds)
+        await self.rest()
+
+    async def hear(self, *kinds: AnyKind) -> None:
+        """Tell it all there is of the kinds, or of every kind, and let it go on."""
         for kind in kinds or WATCHED:
             picture: Picture[Any] = self._pictures[kind.plural]
             picture.start_list()
@@ -53,7 +75,6 @@ class Desk:
                 self.world.see(kind, event)
             for event in picture.end_list("1"):
                 self.world.see(kind, event)
-        await self.rest()
 
     def lose(self, *kinds: AnyKind) -> None:
         """Break the watches of the kinds."""
@@ -68,9 +89,7 @@ class Desk:
 
     async def rest(self) -> None:
         """Wait until no claim is looked at any more."""
-        async with asyncio.timeout(REST_SECONDS):
-            while len(self._rounds._claims):
-                await asyncio.sleep(0.005)
+        await until(lambda: self.is_resting)
 
     def _clock(self) -> float:
         return self.seconds
@@ -83,8 +102,10 @@ class Desk:
             self._rounds.look_at_everything()
 
 
-class _Over(Exception):
-    """The test is: what still waits to be tried again is ended with it."""
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(REST_SECONDS):
+        while not holds():
+            await asyncio.sleep(0.005)
 
 
 @asynccontextmanager
@@ -94,9 +115,7 @@ async def desk(reader: AsyncGateway, *, through: AsyncGateway | None = None) -> 
         reader, namespace="gpu-portal-system", identity="desk", times=LeaseTimes(3600, 3000)
     )
     await leadership.acquire()
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            yield Desk(FencedGateway(through or reader, leadership), reader, tasks)
-            raise _Over
-    except* _Over:
-        pass
+    async with asyncio.TaskGroup() as tasks:
+        leader = Desk(FencedGateway(through or reader, leadership), reader, tasks)
+        yield leader
+        await until(lambda: leader.is_done)  # a request that is cut short leaves a connection behind

@@ -17,21 +17,12 @@ async def _hold(cluster: Cluster, name: str, node: str) -> GPUClaim:
     ).object
 
 
-async def _size(cluster: Cluster, **units: int) -> None:
-    """Make the nodes have this many units."""
-    for name, count in units.items():
-        if name == "n1":
-            await cluster.set_node_status(name, allocatable={H100: str(count)})
-        else:
-            await cluster.add_node(name, count)
-
-
 async def _nodes(cluster: Cluster) -> dict[str, str | None]:
     return {name: claim.status.node_name for name, claim in sorted((await cluster.claims()).items())}
 
 
 async def test_a_set_whose_nodes_are_one_too_small_gathers_on_the_other(cluster: Cluster) -> None:
-    await _size(cluster, n1=1, n2=2, n3=2, n4=2)
+    await cluster.resize(n1=1, n2=2, n3=2, n4=2)
     await _hold(cluster, "x", "n2")
     await _hold(cluster, "y", "n1")
 
@@ -43,7 +34,7 @@ async def test_a_set_whose_nodes_are_one_too_small_gathers_on_the_other(cluster:
 
 
 async def test_a_set_that_no_node_of_its_own_has_room_for_gathers_elsewhere(cluster: Cluster) -> None:
-    await _size(cluster, n1=1, n2=1, n3=2)
+    await cluster.resize(n1=1, n2=1, n3=2)
     await _hold(cluster, "x", "n2")
     await _hold(cluster, "y", "n1")
 
@@ -56,7 +47,7 @@ async def test_a_set_that_no_node_of_its_own_has_room_for_gathers_elsewhere(clus
 async def test_a_set_that_nothing_has_room_for_stays_apart_and_gathers_once_there_is_some(
     cluster: Cluster,
 ) -> None:
-    await _size(cluster, n1=1, n2=1)
+    await cluster.resize(n1=1, n2=1)
     await _hold(cluster, "x", "n2")
     await _hold(cluster, "y", "n1")
     async with desk(cluster.gateway) as leader:
@@ -71,7 +62,7 @@ async def test_a_set_that_nothing_has_room_for_stays_apart_and_gathers_once_ther
 
 
 async def test_a_claim_that_is_being_released_elsewhere_calls_nobody_to_its_node(cluster: Cluster) -> None:
-    await _size(cluster, n1=4, n2=4, n3=4)
+    await cluster.resize(n1=4, n2=4, n3=4)
     await _hold(cluster, "x", "n1")
     await _hold(cluster, "y", "n1")
     await cluster.gateway.patch(
