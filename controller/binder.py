@@ -23,7 +23,7 @@ from controller.world import Key, World, key_of
 from controller.writes import Writes
 from gpu.conditions import BoundReason, ConditionType, HealthyReason, condition_of
 from gpu.resources import GPUClaim, RefusedNode
-from kube.kinds import GPU_CLAIMS
+from kube.kinds import GPU_CLAIMS, NODES, PODS
 
 
 class Leaving(Enum):
@@ -167,7 +167,8 @@ class Binder:
     def _place(self, claim: GPUClaim, now: datetime) -> str | None:
         """Choose the node of a claim without one: what was reserved for it, else what is free when its turn has come."""
         key, ledger = key_of(claim.metadata), self._world.ledger
-        if claim.is_releasing or (ledger.waits(*key) and self.line.is_behind(claim)):
+        has_turn = not self.line.is_behind(claim) and self._world.unknown_for() is None
+        if claim.is_releasing or (ledger.waits(*key) and not has_turn):
             node_name = None
         else:
             node_name = ledger.plan(*key, now=now)
@@ -187,7 +188,13 @@ class Binder:
         key, ledger = key_of(claim.metadata), self._world.ledger
         members = self._world.set_of(claim)
         reason, sent_to = self._reason_to_leave(claim, node_name, now), self._sent_to(claim)
-        if (reason is None and sent_to is None) or self._has_to_stay(claim, reason):
+        if reason is None and sent_to is None:
+            self._give_up_plan(claim)
+            return None
+        if self._is_blind():
+            self.restless.add(key)
+            return None
+        if self._has_to_stay(claim, reason):
             self._give_up_plan(claim)
             return None
         if sent_to is not None:
@@ -226,6 +233,10 @@ class Binder:
             or any(member.spec.class_name not in self._world.classes for member in members)
             or (reason is Leaving.CORDONED and not ledger.leaves_cordoned_node(*key))
         )
+
+    def _is_blind(self) -> bool:
+        """Say whether a VM may have started, or a node come back, that nobody told of."""
+        return self._world.is_silent(PODS, NODES) or self._world.unknown_for() is not None
 
     def _give_up_plan(self, claim: GPUClaim) -> None:
         """End a move decided earlier and overtaken, when the VM started or the node came back, unless it may be stored."""

@@ -137,6 +137,10 @@ class World:
         silent = self._clock() - min(self._silent_since.values())
         return max(1, int(silent)) if silent > self._stale_seconds else None
 
+    def is_silent(self, *kinds: AnyKind) -> bool:
+        """Say whether the watch of one of the kinds is broken, for however short a time."""
+        return any(kind.plural in self._silent_since for kind in kinds)
+
     def set_of(self, claim: GPUClaim) -> tuple[GPUClaim, ...]:
         """Give the claims of the claim's set, itself among them."""
         keys = self._sets.get((claim.metadata.namespace, claim.spec.set_name or ""), ())

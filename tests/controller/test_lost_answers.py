@@ -152,3 +152,21 @@ async def test_a_move_that_was_never_stored_is_over_once_a_vm_runs_where_the_hol
     assert await scene.nodes() == {"x": "n1"}
     assert await scene.planned() == {}
     assert reason_of(await scene.cluster.claim("x"), "Attached") == "True VirtualMachineRunning"
+
+
+async def test_a_move_is_not_written_again_while_a_vm_may_have_started_unseen(scene: Scene) -> None:
+    await _bind(scene, "x")
+    scene.proxy.cut_off()
+    await scene.cluster.cordon("n1")
+    await scene.leader.hear(NODES)
+    await scene.until_it_tried()
+    scene.leader.lose(PODS)
+    await scene.cluster.start_vm("vm", "x", node="n1")
+    await scene.cluster.cordon("n1", unschedulable=False)
+    await scene.leader.hear(NODES)
+
+    await scene.heal()
+
+    assert (await scene.nodes(), await scene.planned()) == ({"x": "n1"}, {"x": "n2"})
+    await scene.leader.learn(PODS)
+    assert (await scene.nodes(), await scene.planned()) == ({"x": "n1"}, {})
