@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -44,10 +45,10 @@ _SERVERS_OWN: Final = frozenset(
 )
 
 
-def offers_file(records: Iterable[ClassRecord], form: str) -> StreamingHttpResponse:
+def offers_file(chunks: Iterable[Sequence[ClassRecord]], form: str) -> StreamingHttpResponse:
     """Give the offers: ``yaml`` is what kubectl apply takes, on this cluster or another. What is unknown is empty in CSV."""
     if form == "yaml":
-        return yaml_file("offers", (_to_apply(record) for record in records))
+        return yaml_file("offers", map(_to_apply, chain.from_iterable(chunks)))
     rows = (
         (
             row.name,
@@ -63,20 +64,20 @@ def offers_file(records: Iterable[ClassRecord], form: str) -> StreamingHttpRespo
             row.free,
             row.biggest,
         )
-        for row in offer_rows(records)
+        for row in chain.from_iterable(map(offer_rows, chunks))
     )
     return csv_file("offers", OFFER_HEADS, rows)
 
 
-def nodes_file(records: Iterable[NodeRecord], form: str) -> StreamingHttpResponse:
+def nodes_file(chunks: Iterable[Sequence[NodeRecord]], form: str) -> StreamingHttpResponse:
     """Give the nodes: in CSV a line for each resource, in YAML the objects as the cluster has them."""
     if form == "yaml":
-        return yaml_file("nodes", (as_yaml(_body_of(record)) for record in records))
-    return csv_file("nodes", NODE_HEADS, _node_lines(records))
+        return yaml_file("nodes", (as_yaml(_body_of(record)) for record in chain.from_iterable(chunks)))
+    return csv_file("nodes", NODE_HEADS, _node_lines(chunks))
 
 
-def _node_lines(records: Iterable[NodeRecord]) -> Iterator[tuple[object, ...]]:
-    for row in node_rows(records):
+def _node_lines(chunks: Iterable[Sequence[NodeRecord]]) -> Iterator[tuple[object, ...]]:
+    for row in chain.from_iterable(map(node_rows, chunks)):
         taints = " ".join(row.taints)
         for cell in row.cells:
             numbers = (cell.capacity, cell.in_use, cell.held, cell.foreign, cell.free)

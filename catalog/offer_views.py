@@ -26,9 +26,8 @@ from kube.errors import AlreadyExists, Invalid, KubeError
 from portal.access import hoster_required
 from portal.cluster import gateway_for
 from portal.errors import Problem, from_kube_error
-from portal.export import MOST_ROWS
 from portal.http import PortalRequest, is_fragment
-from portal.listing import list_page, sorted_rows
+from portal.listing import list_page, sorted_chunks
 from portal.models import ClaimRecord, ClassRecord
 
 NAME_TAKEN = "There is an offer of this name already. Choose another."
@@ -42,8 +41,8 @@ def offers(request: PortalRequest) -> HttpResponseBase:
     words = request.GET.get("q", "").strip()[:100]
     found = offers_like(words)
     if wanted := request.GET.get("export", ""):
-        rows = sorted_rows(request, found, columns=OFFER_COLUMNS, sort="name", unique=("name",))
-        return offers_file(rows[:MOST_ROWS], wanted)
+        rows = sorted_chunks(request, found, columns=OFFER_COLUMNS, sort="name", unique=("name",))
+        return offers_file(rows, wanted)
     page = list_page(request, found, columns=OFFER_COLUMNS, sort="name", unique=("name",))
     shown = {"page": page, "rows": offer_rows(page.rows), "words": words}
     template = "catalog/offers.html#rows" if is_fragment(request) else "catalog/offers.html"

@@ -14,9 +14,8 @@ from catalog.node_rows import NODE_COLUMNS, node_rows, nodes_like
 from catalog.offer_rows import STOCK_COLUMNS, in_order, is_like, offer_rows
 from catalog.problems import problems
 from portal.access import hoster_required
-from portal.export import MOST_ROWS
 from portal.http import PortalRequest, is_fragment
-from portal.listing import heads_of, list_page, sorted_rows
+from portal.listing import heads_of, list_page, sorted_chunks
 from portal.models import ClassRecord, NodeRecord
 
 NODE_STATES = (("ready", "Ready"), ("cordoned", "Cordoned"), ("not-ready", "Not ready"))
@@ -49,8 +48,8 @@ def nodes(request: PortalRequest) -> HttpResponseBase:
     words, state = request.GET.get("q", "").strip()[:100], request.GET.get("state", "")
     found = nodes_like(words, state)
     if form := request.GET.get("export", ""):
-        rows = sorted_rows(request, found, columns=NODE_COLUMNS, sort="name", unique=("name",))
-        return nodes_file(rows[:MOST_ROWS], form)
+        rows = sorted_chunks(request, found, columns=NODE_COLUMNS, sort="name", unique=("name",))
+        return nodes_file(rows, form)
     page = list_page(request, found, columns=NODE_COLUMNS, sort="name", unique=("name",))
     shown = {
         "page": page,

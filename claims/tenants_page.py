@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from django.db.models import Count, IntegerField, OuterRef, Q, Subquery, Sum
@@ -14,9 +15,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from portal.access import hoster_required
-from portal.export import MOST_ROWS, csv_file
+from portal.export import csv_file
 from portal.http import PortalRequest, is_fragment
-from portal.listing import Column, list_page, sorted_rows
+from portal.listing import Column, list_page, sorted_chunks
 from portal.models import ClaimRecord, NamespaceRecord
 from portal.querysets import NamespaceQuerySet
 
@@ -58,8 +59,9 @@ def tenants(request: PortalRequest) -> HttpResponseBase:
     words = request.GET.get("q", "").strip()[:100]
     found = _like(words)
     if request.GET.get("export"):
-        rows = sorted_rows(request, found, columns=COLUMNS, sort="name", unique=("name",))
-        lines = ((row.name, row.parent, row.holds, row.units) for row in tenant_rows(rows[:MOST_ROWS]))
+        chunks = sorted_chunks(request, found, columns=COLUMNS, sort="name", unique=("name",))
+        rows = chain.from_iterable(map(tenant_rows, chunks))
+        lines = ((row.name, row.parent, row.holds, row.units) for row in rows)
         return csv_file("tenants", HEADS, lines)
     page = list_page(request, found, columns=COLUMNS, sort="name", unique=("name",))
     shown = {"page": page, "rows": tenant_rows(page.rows), "words": words}

@@ -27,9 +27,8 @@ from portal.access import Right, hoster_required, tenant_required
 from portal.cluster import gateway_for
 from portal.current_tenant import remember_tenant
 from portal.errors import Problem, from_kube_error, refused
-from portal.export import MOST_ROWS
 from portal.http import PortalRequest, is_fragment
-from portal.listing import list_page, sorted_rows
+from portal.listing import list_page, sorted_chunks
 from portal.models import ClaimRecord, ClassRecord
 from portal.signed_out import keeps_its_page
 
@@ -109,7 +108,7 @@ def holds(request: PortalRequest, ns: str) -> HttpResponseBase:
     mine = ClaimRecord.objects.visible_to(request.access).in_tenant(ns)
     found = titled(narrowed(mine, words=words, phase=phase))
     if form := request.GET.get("export", ""):
-        rows = sorted_rows(request, found, columns=COLUMNS, sort="name", unique=("name",))
+        rows = sorted_chunks(request, found, columns=COLUMNS, sort="name", unique=("name",))
         return holds_file(rows, form, name=f"holds-{ns}", sees_nodes=False)
     page = list_page(request, found, columns=COLUMNS, sort="name", unique=("name",))
     can_order = request.access.can_order(ns)
@@ -135,7 +134,7 @@ def all_holds(request: PortalRequest) -> HttpResponseBase:
     everyones = ClaimRecord.objects.visible_to(request.access)
     found = titled(narrowed(everyones, words=words, phase=phase, sees_nodes=True))
     if form := request.GET.get("export", ""):
-        rows = sorted_rows(request, found, columns=ALL_COLUMNS, sort="namespace", unique=_UNIQUE)
+        rows = sorted_chunks(request, found, columns=ALL_COLUMNS, sort="namespace", unique=_UNIQUE)
         return holds_file(rows, form, name="holds", sees_nodes=True)
     page = list_page(request, found, columns=ALL_COLUMNS, sort="namespace", unique=_UNIQUE)
     shown = {
@@ -217,8 +216,8 @@ def history(request: PortalRequest, ns: str) -> HttpResponseBase:
     events = OrderEvent.objects.in_namespaces([ns]).like(words, kind)
     sees_nodes = request.access.is_hoster
     if form := request.GET.get("export", ""):
-        rows = sorted_rows(request, events, columns=HISTORY_COLUMNS, sort="-at", unique=("-id",))
-        return history_file(rows[:MOST_ROWS], form, name=f"history-{ns}", sees_nodes=sees_nodes)
+        rows = sorted_chunks(request, events, columns=HISTORY_COLUMNS, sort="-at", unique=("-id",))
+        return history_file(rows, form, name=f"history-{ns}", sees_nodes=sees_nodes)
     page = list_page(request, events, columns=HISTORY_COLUMNS, sort="-at", unique=("-id",))
     shown = {
         "tenant": ns,

@@ -1,17 +1,28 @@
-"""A list as a file: what the page shows, all of it, for a spreadsheet or for kubectl."""
+"""A list as a file: what the page shows, all of it, for a spreadsheet or for kubectl. It is sent while it is made."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import yaml
+from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
 
-MOST_ROWS: Final = 10_000
+from portal.mirror.chunks import chunks
+
 _NOISE: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration"})
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+class _File(StreamingHttpResponse):
+    """Made in a thread, a piece at a time: Django itself would make all of it before an asynchronous server sends the first byte."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        parts = iter(self)
+        while part := await sync_to_async(lambda: next(parts, b""))():
+            yield part
 
 
 class _Line:
@@ -58,8 +69,8 @@ def yaml_file(name: str, documents: Iterable[str]) -> StreamingHttpResponse:
     )
 
 
-def _file(parts: Iterable[str], filename: str, content_type: str) -> StreamingHttpResponse:
-    response = StreamingHttpResponse(parts, content_type=content_type)
+def _file(lines: Iterable[str], filename: str, content_type: str) -> StreamingHttpResponse:
+    response = _File(("".join(some) for some in chunks(lines)), content_type=content_type)
     response.headers["Content-Disposition"] = f'attachment; filename="{filename}"'
     return response
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -14,6 +14,7 @@ from portal.api.paging import page_request, rows_after, token_after
 from portal.api.problems import BadParameter
 
 PAGE_ROWS: Final = 100
+CHUNK_ROWS: Final = 500
 
 M = TypeVar("M", bound=Model)
 
@@ -73,8 +74,7 @@ def list_page(
     shown = found[:limit]
     next_url = ""
     if len(found) > limit:
-        last = [getattr(shown[-1], key.removeprefix("-")) for key in keys]
-        next_url = _address(query, after=token_after(last))
+        next_url = _address(query, after=token_after(_values(shown[-1], keys)))
     return ListPage(
         rows=shown,
         heads=tuple(_head(query, column, wished) for column in columns),
@@ -90,17 +90,31 @@ def heads_of(request: HttpRequest, columns: Sequence[Column], *, sort: str) -> t
     return wished, tuple(_head(request.GET, column, wished) for column in columns)
 
 
-def sorted_rows(
+def sorted_chunks(
     request: HttpRequest,
     rows: QuerySet[M, Any],
     *,
     columns: Sequence[Column],
     sort: str,
     unique: Sequence[str],
-) -> QuerySet[M, Any]:
-    """Give all rows in the order of the page, for a file."""
+) -> Iterator[Sequence[M]]:
+    """Give all rows in the order of the page, some at a time, for a file: to the last, and none is held open meanwhile."""
     rows, keys = _sorted(rows, columns, _wished(request.GET, columns, sort), unique)
-    return rows.order_by(*keys)
+    return _chunks(rows, keys)
+
+
+def _chunks(rows: QuerySet[M, Any], keys: tuple[str, ...]) -> Iterator[Sequence[M]]:
+    after: tuple[str, ...] = ()
+    while found := list(rows_after(rows, keys, after)[:CHUNK_ROWS]):
+        yield found
+        if len(found) < CHUNK_ROWS:
+            return
+        after = tuple(map(str, _values(found[-1], keys)))
+
+
+def _values(row: Model, keys: tuple[str, ...]) -> list[object]:
+    """Give what the row is sorted by."""
+    return [getattr(row, key.removeprefix("-")) for key in keys]
 
 
 def _sorted(

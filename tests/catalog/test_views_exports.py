@@ -8,6 +8,7 @@ import yaml
 from gpu.corekinds import Taint
 from portal.mirror import stock
 from tests.builders import L40S, a_claim, a_class, a_node
+from tests.catalog.test_views_lists import fill
 from tests.exports import file_of, table
 from tests.fixtures.rest import Mirrored, Rest
 from tests.pages import offer
@@ -78,6 +79,27 @@ def test_nodes_leave_as_yaml(rest: As, mirrored: Mirrored) -> None:
     text = file_of(rest("hoster"), NODES, state="cordoned", export="yaml")
 
     assert [(one["kind"], one["metadata"]["name"]) for one in yaml.safe_load_all(text)] == [("Node", "n2")]
+
+
+@pytest.mark.parametrize(
+    ("path", "sort", "head"),
+    [
+        (OFFERS, "name", "offer"),
+        (OFFERS, "-units", "offer"),
+        (NODES, "name", "node"),
+        (NODES, "-free", "node"),
+        (NODES, "ready", "node"),
+    ],
+)
+def test_every_row_is_in_the_file_once_whatever_it_is_sorted_by(
+    rest: As, mirrored: Mirrored, path: str, sort: str, head: str
+) -> None:
+    fill(1203)
+
+    names = [row[head] for row in table(file_of(rest("hoster"), path, sort=sort, export="csv"))]
+
+    assert len(names) == 1203
+    assert len(set(names)) == 1203
 
 
 @pytest.mark.parametrize("path", [OFFERS, NODES])

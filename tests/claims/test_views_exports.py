@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 import yaml
 
 from claims.models import EventKind, OrderEvent
 from tests.builders import NOON, a_claim, a_class
+from tests.catalog.test_views_lists import fill
 from tests.exports import file_of, table
 from tests.fixtures.rest import Mirrored, Rest
 
@@ -98,3 +101,39 @@ def test_a_stranger_gets_no_file(rest: As, mirrored: Mirrored) -> None:
     for path in (HOLDS, "/tenants/tenant-acme/history/"):
         assert rest("charlie").client.get(path, {"export": "csv"}).status_code == 404
     assert rest("alice").client.get("/hoster/holds/", {"export": "csv"}).status_code == 404
+
+
+def test_a_file_goes_on_to_the_last_event_however_many_there_are(rest: As, mirrored: Mirrored) -> None:
+    OrderEvent.objects.bulk_create(
+        OrderEvent(
+            at=NOON + timedelta(seconds=number // 3),
+            kind=EventKind.ORDERED,
+            namespace="tenant-acme",
+            claim_name=f"c-{number}",
+            class_name="l40s",
+            count=1,
+        )
+        for number in range(10_001)
+    )
+
+    rows = table(file_of(rest("bob"), "/tenants/tenant-acme/history/", export="csv"))
+
+    assert [row["hold"] for row in rows] == [f"c-{number}" for number in reversed(range(10_001))]
+
+
+@pytest.mark.parametrize("sort", ["name", "-count", "phase", "since", "-since"])
+@pytest.mark.parametrize("form", ["csv", "yaml"])
+def test_every_hold_is_in_the_file_once_whatever_it_is_sorted_by(
+    rest: As, mirrored: Mirrored, sort: str, form: str
+) -> None:
+    fill(1203)
+
+    text = file_of(rest("bob"), HOLDS, sort=sort, export=form)
+
+    names = (
+        [row["hold"] for row in table(text)]
+        if form == "csv"
+        else re.findall(r"^  name: (x-\d+)$", text, re.MULTILINE)
+    )
+    assert len(names) == 1203
+    assert len(set(names)) == 1203
