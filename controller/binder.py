@@ -85,7 +85,7 @@ class Binder:
         if claim is None:
             self._refusals.pop(key, None)
             self._sent.pop(key, None)
-            self._leave_line(key)
+            self._move_up(self.line.leave(key))
             return
         is_attached = self._world.ledger.attachment(*key) is not None
         steps = (self._write_refusal, self._write_finalizer, self._write_status)
@@ -154,6 +154,7 @@ class Binder:
         if not node_name:
             node_name = self._sent_to(claim) or self._place(claim, now)
             return Situation(node_name, waits_for=self._why_it_waits(claim))
+        self._move_up(self.line.leave(key))  # somebody else may have written the node
         attached_to = ledger.attachment(*key)
         if attached_to is not None or claim.is_releasing:
             self._give_up_plan(claim)
@@ -173,15 +174,15 @@ class Binder:
         else:
             node_name = ledger.plan(*key, now=now)
         if node_name is None and not claim.is_releasing:
-            self.line.join(claim)
+            self._move_up(self.line.join(claim))
         else:
-            self._leave_line(key)
+            self._move_up(self.line.leave(key))
         return node_name
 
-    def _leave_line(self, key: Key) -> None:
-        following = self.line.leave(key)
-        if following is not None:
-            self._look_at(following)
+    def _move_up(self, first: Key | None) -> None:
+        """Look at who has become the first of a line."""
+        if first is not None:
+            self._look_at(first)
 
     def _departure(self, claim: GPUClaim, node_name: str, now: datetime) -> Situation | None:
         """Say where a claim goes that nobody runs with and that has a reason to leave its node, or None when it stays."""

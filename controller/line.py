@@ -38,13 +38,18 @@ class Line:
             key for _, key in sorted(place for places in self._places.values() for place in places.values())
         ]
 
-    def join(self, claim: GPUClaim) -> None:
-        """Wait. Joining again changes nothing."""
+    def join(self, claim: GPUClaim) -> Key | None:
+        """Wait. Joining again changes nothing; one made anew under its name takes a new place. Give who is first now, if so."""
         place, class_name = place_of(claim), claim.spec.class_name
+        known = self._places.get(self._class_of.get(place[1], ""), {}).get(place[1])
+        following = None
+        if known is not None and (known, self._class_of[place[1]]) != (place, class_name):
+            following = self.leave(place[1])
         self._places.setdefault(class_name, {})[place[1]] = place
         self._class_of[place[1]] = class_name
         if class_name in self._first:
             self._first[class_name] = min(self._first[class_name], place)
+        return following
 
     def leave(self, key: Key) -> Key | None:
         """Wait no more; give who is first now, if that changed."""

@@ -55,3 +55,24 @@ def test_equal_ages_go_by_name() -> None:
 
     assert not line.is_behind(a_claim("a", age=1))
     assert line.is_behind(a_claim("c", age=1))
+
+
+def test_a_claim_made_anew_under_its_name_starts_at_the_end() -> None:
+    line = Line()
+    for name, age in (("a", 9), ("b", 5)):
+        line.join(a_claim(name, age=age))
+
+    assert line.join(a_claim("a", age=1)) == ("t", "b"), "who is first now"
+
+    assert line.waiting() == [("t", "b"), ("t", "a")]
+    assert not line.is_behind(a_claim("b", age=5))
+
+
+def test_a_claim_made_anew_for_another_class_leaves_the_line_of_the_first() -> None:
+    line = Line()
+    line.join(a_claim("a", age=9))
+
+    line.join(a_claim("a", age=1, class_name="l40s"))
+
+    assert not line.is_behind(a_claim("b", age=5))
+    assert line.waiting() == [("t", "a")]
