@@ -185,15 +185,18 @@ class Binder:
             self._look_at(first)
 
     def _departure(self, claim: GPUClaim, node_name: str, now: datetime) -> Situation | None:
-        """Say where a claim goes that nobody runs with and that has a reason to leave its node, or None when it stays."""
+        """Say where a claim goes that nobody runs with and that has a reason to leave its node, or None when it stays.
+
+        As long as it stays it is restless: what kept it may be over without a word about this claim.
+        """
         key, ledger = key_of(claim.metadata), self._world.ledger
         members = self._world.set_of(claim)
         reason, sent_to = self._reason_to_leave(claim, node_name, now), self._sent_to(claim)
         if reason is None and sent_to is None:
             self._give_up_plan(claim)
             return None
+        self.restless.add(key)
         if self._is_blind():
-            self.restless.add(key)
             return None
         if self._has_to_stay(claim, reason):
             self._give_up_plan(claim)
@@ -201,8 +204,7 @@ class Binder:
         if sent_to is not None:
             return Situation(sent_to)  # the same again, whatever speaks for it by now: only an answer ends it
         if any(self._sent_to(member) for member in members):
-            self.restless.add(key)  # a new plan for the set might give away what they were charged
-            return None
+            return None  # a new plan for the set might give away what they were charged
         target = ledger.plan_move(*key, now=now)
         if target is not None:
             return Situation(target)
@@ -220,7 +222,6 @@ class Binder:
         if any(_is_refused_by(node_name, member, now) for member in members):
             return Leaving.REFUSED
         if len({m.status.node_name for m in members if m.status.node_name and not m.is_releasing}) > 1:
-            self.restless.add(key_of(claim.metadata))
             return Leaving.APART
         node = self._world.nodes.get(node_name)
         return Leaving.CORDONED if node is not None and node.spec.unschedulable else None

@@ -123,9 +123,6 @@ class Rounds:
             self._slowly_looked_at = now
             for key in self._binder.line.waiting():  # a refusal may have run out
                 self._claims.push(key)
-            for name, node in self._world.nodes.items():  # room elsewhere may have come up
-                if node.spec.unschedulable:
-                    self._push_claims(self._world.ledger.claims_on(name))
             self._push_claims(self._binder.restless)
         self.follow_changes()
 

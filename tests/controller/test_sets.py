@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from controller.options import Timings
 from gpu.resources import GPUClaim
-from kube.kinds import GPU_CLAIMS, NODES
-from tests.controller.cluster import H100, TENANT, Cluster
+from kube.kinds import GPU_CLAIMS, NODES, PODS
+from tests.controller.cluster import H100, TENANT, Cluster, ready
 from tests.controller.desk import desk
 
 
@@ -75,3 +78,46 @@ async def test_a_claim_that_is_being_released_elsewhere_calls_nobody_to_its_node
         await leader.learn()
 
         assert await _nodes(cluster) == {"x": "n1", "y": "n2"}
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["room from the start", "room later"])
+async def test_the_rest_of_a_set_leaves_a_node_that_is_away_after_the_vm_that_kept_it(
+    cluster: Cluster, is_late: bool
+) -> None:
+    for name in ("x", "y"):
+        await _hold(cluster, name, "n1")
+    pod = await cluster.start_vm("vm", "x", node="n1")
+    async with desk(cluster.gateway) as leader:
+        await leader.learn()
+        await cluster.set_node_status("n1", conditions=ready("Unknown"))
+        if not is_late:
+            await cluster.add_node("n2", 8)
+        await leader.learn(NODES)
+        await leader.wait(Timings.node_grace_seconds)
+        assert await _nodes(cluster) == {"x": "n1", "y": "n1"}, "a VM runs with it"
+        await cluster.remove_pod(pod)
+
+        await leader.learn(PODS)
+        await leader.wait()
+        if is_late:
+            assert await _nodes(cluster) == {"x": None, "y": None}
+            await cluster.add_node("n2", 8)
+            await leader.learn(NODES)
+
+        assert await _nodes(cluster) == {"x": "n2", "y": "n2"}
+
+
+async def test_a_set_that_waits_for_room_elsewhere_leaves_a_cordoned_node_when_there_is_some(
+    cluster: Cluster,
+) -> None:
+    for name in ("x", "y"):
+        await _hold(cluster, name, "n1")
+    await cluster.cordon("n1")
+    async with desk(cluster.gateway) as leader:
+        await leader.learn()
+        await cluster.add_node("n2", 8)
+        await leader.learn(NODES)
+
+        await leader.wait()
+
+        assert await _nodes(cluster) == {"x": "n2", "y": "n2"}
