@@ -91,7 +91,7 @@
     const news = [];
     for (const item of document.querySelectorAll("[data-say]")) {
       const was = said.get(item.id);
-      if (was !== undefined && was !== item.dataset.say) news.push(item.dataset.say);
+      if (item.dataset.say && was !== undefined && was !== item.dataset.say) news.push(item.dataset.say);
       said.set(item.id, item.dataset.say);
     }
     announce(news.slice(0, 3).join(". "));
