@@ -169,15 +169,24 @@ class Binder:
         """Choose the node of a claim without one: what was reserved for it, else what is free when its turn has come."""
         key, ledger = key_of(claim.metadata), self._world.ledger
         has_turn = not self.line.is_behind(claim) and self._world.unknown_for() is None
-        if claim.is_releasing or (ledger.waits(*key) and not has_turn):
-            node_name = None
-        else:
-            node_name = ledger.plan(*key, now=now)
-        if node_name is None and not claim.is_releasing:
-            self._move_up(self.line.join(claim))
-        else:
+        node_name = ledger.plan(*key, now=now) if has_turn or not ledger.waits(*key) else None
+        if node_name is not None or claim.is_releasing:
             self._move_up(self.line.leave(key))
+        else:
+            holds_up = not has_turn or not self._is_kept_from_what_is_free(claim, now)
+            self._move_up(self.line.join(claim, holds_up=holds_up))
         return node_name
+
+    def _is_kept_from_what_is_free(self, claim: GPUClaim, now: datetime) -> bool:
+        """Say whether a claim that finds no node has no use for what others would: its set is on a node, or the room refused it."""
+        members, gpu_class = self._world.set_of(claim), self._world.classes.get(claim.spec.class_name)
+        if gpu_class is None or any(member.status.node_name for member in members):
+            return True
+        refused = {
+            entry.node_name for member in members for entry in still_refused(member.status.refused_nodes, now)
+        }
+        cells = (self._world.ledger.cell(node_name, gpu_class.resource_name) for node_name in refused)
+        return any(cell.free >= claim.spec.count for cell in cells)
 
     def _move_up(self, first: Key | None) -> None:
         """Look at who has become the first of a line."""

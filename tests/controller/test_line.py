@@ -76,3 +76,28 @@ def test_a_claim_made_anew_for_another_class_leaves_the_line_of_the_first() -> N
 
     assert not line.is_behind(a_claim("b", age=5))
     assert line.waiting() == [("t", "a")]
+
+
+def test_nobody_is_behind_one_that_holds_nobody_up() -> None:
+    line = Line()
+    for name, age in (("a", 9), ("b", 5), ("c", 1)):
+        line.join(a_claim(name, age=age))
+
+    assert line.join(a_claim("a", age=9), holds_up=False) == ("t", "b")
+
+    assert not line.is_behind(a_claim("b", age=5))
+    assert line.is_behind(a_claim("c", age=1))
+    assert line.waiting() == [("t", "a"), ("t", "b"), ("t", "c")], "it waits all the same"
+
+
+def test_one_that_holds_others_up_again_has_its_old_place() -> None:
+    line = Line()
+    line.join(a_claim("a", age=9), holds_up=False)
+    line.join(a_claim("b", age=5))
+
+    assert line.join(a_claim("a", age=9)) is None
+
+    assert line.is_behind(a_claim("b", age=5))
+    assert line.leave(("t", "a")) == ("t", "b")
+    assert line.leave(("t", "b")) is None
+    assert len(line) == 0
