@@ -10,7 +10,7 @@ from msgspec import Struct
 from controller.fenced import FencedGateway
 from controller.world import World, key_of
 from gpu.corekinds import ObjectMeta
-from kube.errors import Conflict, NotFound, NotServed
+from kube.errors import Conflict, NotFound
 from kube.kinds import Kind
 
 T = TypeVar("T", bound=Struct)
@@ -59,8 +59,6 @@ class Writes:
         """Look again, and take in what there is. What is taken for gone is sold again, so an answer in doubt is raised."""
         try:
             current = await self._gateway.get(kind, metadata.name, namespace=metadata.namespace or None)
-        except NotServed:
-            raise
         except NotFound:
             self._world.is_gone(kind, key_of(metadata))
             return True

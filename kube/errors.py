@@ -51,6 +51,13 @@ class AdmissionUnavailable(Unavailable):
     """The API server answers but cannot reach an admission webhook it must ask: the controller is down, not the cluster."""
 
 
+class NotServed(Unavailable):
+    """A 404 that names no object: the API server does not serve the path (yet), or a hop before it has never heard of it.
+
+    It says nothing about any object. Trying again later may work.
+    """
+
+
 class Misconfigured(KubeError):
     """There is no usable way to reach a cluster: no kubeconfig, an unreadable one, a proxy nobody can speak to."""
 
@@ -69,13 +76,6 @@ class Forbidden(KubeError):
 
 class NotFound(KubeError):
     """404. An object is gone when reading it raises this, and no NotServed; to a write its namespace may be what is missing."""
-
-
-class NotServed(NotFound):
-    """A 404 that names no object: the API server does not serve the path (yet), or a hop before it has never heard of it.
-
-    It says nothing about any object. Trying again later may work.
-    """
 
 
 class Conflict(KubeError):

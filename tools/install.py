@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kube import config, kinds
-from kube.errors import KubeError, NotFound
+from kube.errors import KubeError, NotFound, NotServed
 from kube.gateway import Gateway, PatchType
 from kube.kinds import AnyKind
 from tools import manifests
@@ -68,7 +68,7 @@ def _wait_until_served(gateway: Gateway, crd: dict[str, Any]) -> None:
 def _is_served(gateway: Gateway, kind: AnyKind) -> bool:
     try:
         gateway.list(kind, limit=1)
-    except NotFound:
+    except NotServed:
         return False
     return True
 

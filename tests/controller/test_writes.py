@@ -49,7 +49,7 @@ async def writing(*, patched: bytes, read: bytes) -> AsyncIterator[tuple[Writes,
     """A leader that knows of the claim, and an API server that gives these answers about it."""
 
     def script(request: Request) -> Iterable[bytes]:
-        if "/leases" in request.path:
+        if "/gpuclaims" not in request.path:  # of the leader: nobody leads yet
             return [GONE if request.method == "GET" else reply(request.body)]
         return [patched if request.method == "PATCH" else read]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kube import config
-from kube.errors import KubeError, NotFound
+from kube.errors import KubeError, NotFound, NotServed
 from kube.gateway import Gateway
 from kube.kinds import GPU_CLAIMS, GPU_CLASSES, GPU_NODES, NAMESPACES, AnyKind
 from tools.envtest import build
@@ -113,6 +113,6 @@ def _has_all(gateway: Gateway) -> bool:
         kinds: tuple[AnyKind, ...] = (GPU_CLASSES, GPU_CLAIMS, GPU_NODES)
         for kind in kinds:
             gateway.list(kind, limit=1)
-    except NotFound:
+    except (NotFound, NotServed):
         return False
     return True
