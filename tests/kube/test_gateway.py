@@ -207,7 +207,10 @@ def test_a_namespaced_object_is_never_looked_for_without_its_namespace(connect: 
 
 @pytest.mark.parametrize(("name", "sent"), [("a b", "a%20b"), ("naïve", "na%C3%AFve"), ("n\0", "n%00"), ("a?x=1#y", "a%3Fx%3D1%23y"), ("system:x", "system:x"), ("\ud800", "%3F")])  # fmt: skip
 def test_a_strange_name_is_quoted_for_the_server_to_judge(connect: Connect, name: str, sent: str) -> None:
-    with scripted(lambda request: [status(404, "NotFound", "no")]) as server, pytest.raises(errors.NotFound):
+    with (
+        scripted(lambda request: [status(404, "NotFound", "no", name="it")]) as server,
+        pytest.raises(errors.NotFound),
+    ):
         connect(server.url).get(NODES, name)
 
     assert server.requests[0].target == f"/api/v1/nodes/{sent}"
