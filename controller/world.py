@@ -192,10 +192,12 @@ class World:
             namespace, name = key_of(written.metadata)
             self.see(kind, Event(EventType.MODIFIED, object=written, namespace=namespace, name=name))
 
-    def is_gone(self, kind: AnyKind, key: Key) -> None:
-        """Take in that the API server does not know the object any more."""
-        namespace, name = key
-        self.see(kind, Event(EventType.DELETED, namespace=namespace, name=name))
+    def is_gone(self, kind: AnyKind, metadata: ObjectMeta) -> None:
+        """Take in that the API server does not know the object any more, unless another one has its name by now."""
+        namespace, name = key_of(metadata)
+        known = self._known[kind.plural]((namespace, name))
+        if known is not None and known.metadata.uid == metadata.uid:
+            self.see(kind, Event(EventType.DELETED, namespace=namespace, name=name))
 
     def _take_namespace(self, namespace: Namespace) -> bool:
         self.ledger.set_namespace(namespace)

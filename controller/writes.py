@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from controller.fenced import FencedGateway
-from controller.world import World, key_of
+from controller.world import World
 from gpu.corekinds import ObjectMeta
 from kube.errors import Conflict, NotFound
 from kube.kinds import Kind
@@ -60,7 +60,7 @@ class Writes:
         try:
             current = await self._gateway.get(kind, metadata.name, namespace=metadata.namespace or None)
         except NotFound:
-            self._world.is_gone(kind, key_of(metadata))
+            self._world.is_gone(kind, metadata)
             return True
         self._world.wrote(kind, current.object)
         return False

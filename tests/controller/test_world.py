@@ -124,3 +124,17 @@ def test_a_watch_that_stays_broken_makes_the_picture_stale_with_its_age() -> Non
 
     world.see(NODES, Event(EventType.LISTED))
     assert world.unknown_for() is None
+
+
+@pytest.mark.parametrize(
+    ("known", "left"), [("u1", []), ("u2", ["u2"])], ids=["the same", "made again under its name"]
+)
+def test_word_that_a_claim_is_gone_is_about_that_claim_only(
+    world: World, known: str, left: list[str]
+) -> None:
+    world.see(GPU_CLAIMS, seen(a_claim("9", uid=known, node="n1"), EventType.ADDED))
+
+    world.is_gone(GPU_CLAIMS, a_claim("5", uid="u1").metadata)
+
+    assert [claim.metadata.uid for claim in world.claims.values()] == left
+    assert len(world.ledger.claims_on("n1")) == len(left)
