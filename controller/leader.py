@@ -18,8 +18,8 @@ import structlog
 from controller.metrics import LEADING
 from gpu.corekinds import Lease, LeaseSpec, ObjectMeta
 from kube.aio import AsyncGateway
-from kube.errors import AlreadyExists, Conflict, KubeError, NotFound
-from kube.kinds import LEASES, NAMESPACES
+from kube.errors import AlreadyExists, Conflict, Forbidden, KubeError, NotFound
+from kube.kinds import LEASES, NAMESPACES, WEBHOOKS
 
 log = structlog.get_logger(__name__)
 
@@ -76,6 +76,8 @@ class Leadership:
         self._renewed_at: float | None = None
         self._seen_version = ""
         self._seen_at = clock()
+        self._has_seen_one = False
+        self._gone_since: float | None = None
 
     @property
     def is_held(self) -> bool:
@@ -153,8 +155,8 @@ class Leadership:
         try:
             lease = (await self._gateway.get(LEASES, LEASE_NAME, namespace=self._namespace)).object
         except NotFound:
-            await self._create()
-            return False
+            return await self._make()
+        self._has_seen_one, self._gone_since = True, None
         if lease.metadata.resource_version != self._seen_version:
             self._seen_version = lease.metadata.resource_version
             self._seen_at = self._clock()
@@ -164,6 +166,40 @@ class Leadership:
         if holder and holder != self.identity and not has_run_out:
             return None
         await self._write(lease, self._spec(transitions=lease.spec.lease_transitions + 1))
+        return True
+
+    async def _make(self) -> bool | None:
+        """Make the lease where there is none. None: not yet; else whether someone may have held one before.
+
+        A lease that was deleted has a holder who counts on it until the next renewal, at worst until the renewals' deadline. So
+        whoever finds none waits for as long as a lease lasts from when it saw that, and is a successor then.
+
+        The first start on a cluster need not wait. It is one when this process never saw a lease and there is no webhook
+        configuration either: a leader installs that as its term begins and puts it back, so nobody leads; and without it no
+        API server asks anybody about orders, so none that was admitted is on its way. (Where somebody else installs it, under
+        another name perhaps, a term is quiet at first in any case.)
+        """
+        if self._gone_since is None:
+            if not self._has_seen_one and not await self._may_be_led():
+                await self._create()
+                return False
+            self._gone_since = self._clock()
+            log.warning("there is no lease; its holder may not have noticed yet, will wait")
+        if self._clock() < self._gone_since + self._times.duration_seconds:
+            return None
+        await self._create()
+        return True
+
+    async def _may_be_led(self) -> bool:
+        """Say whether API servers may be asking a controller about orders. Who may not look has to believe it."""
+        from controller.webhook_config import CONFIG_NAME  # which is fenced by this module
+
+        try:
+            await self._gateway.get(WEBHOOKS, CONFIG_NAME)
+        except NotFound:
+            return False
+        except Forbidden:
+            pass
         return True
 
     async def _renew(self) -> bool:
@@ -194,6 +230,7 @@ class Leadership:
         except NotFound:  # the namespace itself: the first start on a bare cluster
             await self._gateway.create(NAMESPACES, {"metadata": {"name": self._namespace}})
             await self._gateway.create(LEASES, lease, namespace=self._namespace)
+        self._has_seen_one, self._gone_since = True, None
 
     async def _write(self, lease: Lease, spec: LeaseSpec) -> None:
         metadata = ObjectMeta(name=LEASE_NAME, resource_version=lease.metadata.resource_version)

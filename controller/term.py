@@ -61,7 +61,9 @@ class Term:
         self._on_ready = on_ready
         self._clock = clock
         self._now = lambda: now().replace(microsecond=0)  # as Kubernetes writes times
-        # Orders that the leader before us admitted may still be on their way to storage.
+        # Orders that the leader before us admitted may still be on their way to storage. Where somebody else installs the
+        # webhook, no configuration of our name does not mean that API servers asked nobody before.
+        is_successor = is_successor or webhook is None
         self._quiet_until = clock() + (options.timings.webhook_seconds if is_successor else 0)
         self._ledger = Ledger(require_schedulable_label=options.require_schedulable_label)
         self._world = World(

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from controller import process
-from controller.leader import LEASE_NAME, LeaseTimes
+from controller.leader import LEASE_NAME, Leadership, LeaseTimes, utc_now
 from controller.options import Options, Timings
+from controller.term import Term
+from controller.webhook_config import WebhookAddress
 from gpu.fit import Reason
 from kube.errors import AdmissionUnavailable, Denied
 from kube.kinds import LEASES
@@ -139,6 +141,28 @@ async def test_the_quiet_time_of_a_new_leader_says_when_to_ask_again(nodes: Clus
     )
     await nodes.order("serve")
     await nodes.until_bound("serve")
+
+
+@pytest.mark.parametrize(("webhook", "is_quiet"), [(WebhookAddress(ca=bytes), False), (None, True)])
+async def test_the_first_leader_is_quiet_only_where_others_install_the_webhook(
+    cluster: Cluster, tmp_path: Path, webhook: WebhookAddress | None, is_quiet: bool
+) -> None:
+    """No configuration of our name says that nobody was asked, unless it may have another name."""
+    options = Options(kubeconfig=None, state=tmp_path, identity="first")
+    leadership = Leadership(
+        cluster.gateway, namespace="gpu-portal-system", identity="first", times=options.lease
+    )
+    term = Term(
+        cluster.gateway,
+        leadership,
+        options,
+        is_successor=await leadership.acquire(),
+        webhook=webhook,
+        on_ready=lambda: None,
+        now=utc_now,
+    )
+
+    assert ("orders admitted by the controller before may still arrive" in term.missing()) is is_quiet
 
 
 async def until_denied(cluster: Cluster) -> Denied:
