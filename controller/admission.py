@@ -36,7 +36,7 @@ class Judge(Protocol):
         """Check the order and, unless it is a dry run, charge it under the uid. Nothing returned: admitted."""
 
     def claims_of(self, class_name: str) -> int:
-        """How many claims name the class."""
+        """How many claims name the class, those that were admitted and are not stored yet included."""
 
     def harm_of_edit(self, edited: GPUClass) -> Harm:
         """How many claims the class would leave unhealthy if it were edited to this."""

@@ -118,7 +118,7 @@ class Term:
         return self._ledger.reserve(uid, order, expires_at=expires_at).refusals
 
     def claims_of(self, class_name: str) -> int:
-        return len(self._ledger.claims_of(class_name))
+        return self._ledger.claims_of(class_name)
 
     def harm_of_edit(self, edited: GPUClass) -> Harm:
         return self._ledger.harm_of_edit(edited)

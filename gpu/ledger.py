@@ -251,8 +251,9 @@ class Ledger:
         """Name the claims bound to the node or planned for it."""
         return tuple(sorted(_claims(self._book.at_node(node))))
 
-    def claims_of(self, class_name: str) -> tuple[ClaimKey, ...]:
-        return tuple(sorted(_claims(self._book.of_class(class_name))))
+    def claims_of(self, class_name: str) -> int:
+        """Count the claims that name the class, and the orders of it whose claim has not arrived yet."""
+        return len(self._book.of_class(class_name))
 
     def decisions(self) -> dict[str, str]:
         """Give the nodes charged and not written yet: planned node by uid of the claim or reservation."""

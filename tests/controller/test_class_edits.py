@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import aiohttp
 import pytest
 
+from controller.webhook import CLAIM_PATH
 from kube.errors import Denied
 from kube.kinds import GPU_CLASSES
-from tests.controller.cluster import Cluster, reason_of
+from tests.controller.cluster import TENANT, Cluster, reason_of
 from tests.controller.processes import RunningController
 
 
@@ -101,3 +103,41 @@ async def test_an_offer_that_is_held_is_not_withdrawn_and_the_holds_are_counted(
     await held.until_free(8)
     await held.gateway.delete(GPU_CLASSES, "h100")
     await held.until_gone(GPU_CLASSES, "h100")
+
+
+async def test_an_offer_is_not_withdrawn_under_an_order_that_was_admitted_and_is_not_stored_yet(
+    cluster: Cluster, controller: RunningController
+) -> None:
+    await cluster.order("train")
+    await cluster.until_bound("train")
+    admitted = await review_as_the_api_server_does(controller, "on-its-way")
+    assert admitted["allowed"] is True
+
+    with pytest.raises(Denied) as refused:
+        await cluster.gateway.delete(GPU_CLASSES, "h100")
+
+    assert "2 claims use h100" in str(refused.value)
+
+
+async def review_as_the_api_server_does(controller: RunningController, name: str) -> dict[str, Any]:
+    """Ask about an order that is never stored."""
+    request = {
+        "uid": f"review-of-{name}",
+        "operation": "CREATE",
+        "namespace": TENANT,
+        "dryRun": False,
+        "object": {
+            "metadata": {"name": name, "namespace": TENANT, "uid": f"uid-of-{name}"},
+            "spec": {"className": "h100", "count": 1},
+        },
+    }
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(
+            controller.webhook_url + CLAIM_PATH,
+            json={"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request},
+            ssl=False,
+        ) as answered,
+    ):
+        response: dict[str, Any] = (await answered.json())["response"]
+        return response

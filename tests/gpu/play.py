@@ -217,6 +217,7 @@ class Play:
         for key in world.claims:
             assert ledger.attachment(*key) == world.attachment(key)
         for name in CLASSES:
+            assert ledger.claims_of(name) == world.claims_of(name)
             if name in world.classes:
                 assert list(ledger.serving_nodes(name)) == world.serving(name)
                 assert ledger.overlaps(name) == world.overlaps(name)

@@ -55,6 +55,19 @@ def test_a_reservation_ends_when_its_time_comes(ledger: Ledger) -> None:
     assert _free(ledger) == (13, 8)
 
 
+def test_an_order_counts_as_a_claim_of_its_class_before_the_claim_arrives(ledger: Ledger) -> None:
+    ledger.reserve("u1", Order(ACME, "l40s", 1), expires_at=10)
+    ledger.reserve("never arrives", Order(ACME, "l40s", 1), expires_at=10)
+    assert ledger.claims_of("l40s") == 2
+
+    ledger.set_claim(a_claim(uid="u1"))
+    assert ledger.claims_of("l40s") == 2
+    ledger.expire(10)
+    assert ledger.claims_of("l40s") == 1
+    ledger.remove_claim(ACME, "one")
+    assert ledger.claims_of("l40s") == 0
+
+
 def test_the_last_units_are_sold_once(ledger: Ledger) -> None:
     order = Order(ACME, "l40s", 8)
 

@@ -153,6 +153,11 @@ class World:
         gpu_class = self.classes[class_name]
         return {name for name, node in self.nodes.items() if not class_obstacles(gpu_class, node)}
 
+    def claims_of(self, class_name: str) -> int:
+        named = [claim.spec.class_name for claim in self.claims.values()]
+        named += [order.class_name for order in self.orders.values()]
+        return named.count(class_name)
+
     def overlaps(self, class_name: str) -> tuple[str, ...]:
         mine, resource = self.suiting(class_name), self.classes[class_name].resource_name
         return tuple(
