@@ -30,6 +30,7 @@ class Book:
         self._at_node: dict[str, set[Hold]] = {}
         self._sets: dict[tuple[str, str], set[Hold]] = {}
         self._waiting: dict[str, set[Hold]] = {}
+        self._unknown: dict[Hold, str] = {}  # bound and of a class nobody saw -> the node it closes
         self._pods: dict[tuple[str, str], LivePod] = {}
         self._naming: dict[ClaimKey, tuple[LivePod, ...]] = {}
         self.changed_claims: set[ClaimKey] = set()
@@ -113,6 +114,8 @@ class Book:
         inventory = self._inventory
         resource = inventory.resource_of.get(hold.class_name)
         node, planned, was_bound = hold.node, hold.planned, hold.at_node
+        if self._unknown or (resource is None and node is not None):
+            self._close(hold, node if resource is None else None)
         bound = None
         if was_bound is not None and was_bound.node == node and was_bound.resource == resource:
             bound = was_bound
@@ -139,6 +142,18 @@ class Book:
             self._set_waits(hold, waits)
         if hold.pod is not None or hold.key in self._naming:
             self._cover(hold)
+
+    def _close(self, hold: Hold, node: str | None) -> None:
+        """Have the node, and no other, sell nothing because of the hold."""
+        old = self._unknown.pop(hold, None)
+        if node is not None:
+            self._unknown[hold] = node
+        if node == old:
+            return
+        if old is not None:
+            self._inventory.add_unknown(old, -1)
+        if node is not None:
+            self._inventory.add_unknown(node, 1)
 
     def _shift(self, old: Tally | None, new: Tally | None, units: int) -> None:
         if old is not None:

@@ -34,7 +34,8 @@ NO_FIGURES: Final[Figures] = (0, 0, 0, 0, 0, 0, 0)
 class Tally:
     """The running count behind a cell.
 
-    Events change the first five numbers and mark the tally dirty; ``figures`` is what the classes' sums were last told.
+    Events change the first five numbers and mark the tally dirty; ``figures`` is what the classes' sums were last told. While
+    ``is_closed`` nothing is free: units of the node are held, and nobody knows whether they are these.
     """
 
     __slots__ = (
@@ -45,6 +46,7 @@ class Tally:
         "held",
         "idle",
         "in_use",
+        "is_closed",
         "is_dirty",
         "node",
         "resource",
@@ -59,6 +61,7 @@ class Tally:
         self.foreign = 0
         self.held = 0
         self.in_use = 0
+        self.is_closed = False
         self.is_dirty = False
         self.figures = NO_FIGURES
         self.serving: tuple[Stock, ...] = ()
@@ -69,7 +72,8 @@ class Tally:
         taken = self.held + self.foreign
         room = self.allocatable - taken
         if room >= 0:
-            return (self.capacity, self.held, self.in_use, self.foreign, room, 0, self.allocatable)
+            free = 0 if self.is_closed else room
+            return (self.capacity, self.held, self.in_use, self.foreign, free, 0, self.allocatable)
         return (
             self.capacity,
             self.held,

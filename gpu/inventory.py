@@ -31,6 +31,7 @@ class Inventory:
         self.counted: set[str] = set()
         """The resources some class sells or sold: a node lists many that are no GPUs."""
         self._dirty: list[Tally] = []
+        self._unknown: dict[str, int] = {}  # node -> holds there whose units nobody can name, without zeros
         self._waiting: dict[str, int] = {}  # class -> units of claims that wait for a node, without zeros
         self._reasons: dict[str, dict[NodeReason, int]] = {}
         self.changed_classes: set[str] = set()
@@ -137,6 +138,7 @@ class Inventory:
         tally = by_node.get(node)
         if tally is None:
             tally = by_node[node] = Tally(node, resource)
+            tally.is_closed = node in self._unknown
             self.touch(tally)
         return tally
 
@@ -218,7 +220,20 @@ class Inventory:
             self.changed_classes.add(stock.name)
         tally.serving, tally.idle = tuple(serving), tuple(idle)
 
-    # Claims that wait
+    # Claims
+
+    def add_unknown(self, node: str, holds: int) -> None:
+        """Count holds on the node whose units nobody can name. While there are any, it sells nothing."""
+        was = self._unknown.pop(node, 0)
+        if was + holds:
+            self._unknown[node] = was + holds
+        if was and was + holds:
+            return
+        for by_node in self._tallies.values():
+            tally = by_node.get(node)
+            if tally is not None:
+                tally.is_closed = not was
+                self.touch(tally)
 
     def add_waiting(self, class_name: str, units: int) -> None:
         waiting = self._waiting.get(class_name, 0) + units

@@ -5,8 +5,9 @@ that state alone would say; reservations and plans are the only memory of its ow
 repeat. One event costs a few changes of numbers, however large the cluster is.
 
 What a claim that waits for a node asks for is taken off what new orders find, for every class that sells the same units: it
-keeps its place. A claim counts on the resource its class sells now; once the class is gone, on the one it sold last. Only
-resources that some class sells or sold are counted: a node lists many that are no GPUs.
+keeps its place. A claim counts on the resource its class sells now; once the class is gone, on the one it sold last. What a claim
+of a class that was gone before has, nobody can say: its node sells nothing until it leaves or the class returns. Only resources
+that some class sells or sold are counted: a node lists many that are no GPUs.
 """
 
 from __future__ import annotations

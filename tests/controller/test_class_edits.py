@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import aiohttp
 import pytest
 
 from controller.webhook import CLAIM_PATH
+from controller.webhook_config import CONFIG_NAME
 from kube.errors import Denied
-from kube.kinds import GPU_CLASSES
+from kube.kinds import GPU_CLASSES, WEBHOOKS
 from tests.controller.cluster import TENANT, Cluster, reason_of
+from tests.controller.conftest import Start
 from tests.controller.processes import RunningController
 
 
@@ -117,6 +120,26 @@ async def test_an_offer_is_not_withdrawn_under_an_order_that_was_admitted_and_is
         await cluster.gateway.delete(GPU_CLASSES, "h100")
 
     assert "2 claims use h100" in str(refused.value)
+
+
+async def test_a_new_leader_sells_nothing_beside_holds_of_an_offer_it_never_saw(
+    cluster: Cluster, controller: RunningController, start: Start
+) -> None:
+    await cluster.order("train")
+    await cluster.until_bound("train")
+    controller.kill()
+    await cluster.gateway.delete(WEBHOOKS, CONFIG_NAME)  # or nobody could withdraw what is held
+    await cluster.gateway.delete(GPU_CLASSES, "h100")
+    await cluster.add_class("h100-again")
+
+    await asyncio.to_thread(start)
+
+    await cluster.until_free(0, class_name="h100-again")
+    with pytest.raises(Denied) as refused:
+        await cluster.order("serve", class_name="h100-again")
+    assert refused.value.reason == "NoCapacity"
+    await cluster.release("train")
+    await cluster.until_free(8, class_name="h100-again")
 
 
 async def review_as_the_api_server_does(controller: RunningController, name: str) -> dict[str, Any]:

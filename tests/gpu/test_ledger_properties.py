@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
 from gpu.cells import Cell
 from gpu.ledger import Ledger
-from tests.gpu.play import Play
+from tests.gpu.play import Play, fresh_ledger
 from tests.gpu.steps import CLASSES, FURNISHED, NAMES, NODES, RESOURCES, TENANTS, steps
-from tests.gpu.world import fresh_ledger
 
 
 def _told(ledger: Ledger) -> dict[str, dict[Any, Any]]:
@@ -123,3 +123,37 @@ def test_after_any_sequence_the_ledger_says_what_a_recomputation_says(
     assert play.ledger.decisions() == {}
     sold = {gpu_class.resource_name for gpu_class in play.world.last_classes.values()}
     assert _answers(play.ledger, sold) == _answers(fresh_ledger(play.world, shuffle), sold)
+
+
+@settings(
+    max_examples=100,
+    deadline=None,
+    phases=set(Phase) - {Phase.explain},
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(st.lists(steps(), min_size=20, max_size=60), st.lists(st.integers(0, 99), min_size=40, max_size=40))
+def test_a_new_leader_says_what_it_can_know_and_never_finds_more_than_the_old_one(
+    taken: list[tuple[Any, ...]], shuffle: list[int]
+) -> None:
+    old = Play()
+    for step in (*FURNISHED, *taken):
+        old.do(step)
+    for uid in list(old.world.orders):
+        old.ledger.cancel(uid)
+    for key in old.world.claims:
+        old.ledger.unplan(*key)
+
+    new = Play()
+    new.world = replace(
+        old.world, last_classes=dict(old.world.classes), orders={}, decisions={}, worked_out={}
+    )
+    new.ledger = fresh_ledger(new.world, shuffle)
+
+    new.compare({gpu_class.resource_name for gpu_class in new.world.classes.values()})
+    closed = [node for node in NODES if new.world.is_closed(node)]
+    event(f"closed by the change of leader: {sum(not old.world.is_closed(node) for node in closed)}")
+    for name, gpu_class in new.world.classes.items():
+        assert (new.ledger.capacity(name).free or 0) <= (old.ledger.capacity(name).free or 0)
+        for node in NODES:
+            at = (node, gpu_class.resource_name)
+            assert new.ledger.cell(*at).free <= old.ledger.cell(*at).free

@@ -155,6 +155,69 @@ def test_a_claim_moves_with_the_resource_of_its_class_and_stays_when_the_class_g
     assert ledger.health(ACME, "one") == (HealthyReason.CLASS_CHANGED,)
 
 
+def test_nothing_is_sold_beside_a_claim_of_a_class_that_nobody_saw(ledger: Ledger) -> None:
+    """It may sit on any unit of its node, as a new leader has to think after a class was removed."""
+    ledger.set_class(a_class("other", resource="v.io/OTHER"))
+    ledger.set_node(a_node("n8", allocatable={L40S: 8, "v.io/OTHER": 2}))
+    ledger.take_changes()
+
+    ledger.set_claim(a_claim(of="gone", node="n8"))
+
+    assert _free(ledger) == (6, 4)
+    assert _free(ledger, "other") == (0, 0)
+    assert ledger.cell("n8", L40S) == Cell(capacity=8, allocatable=8, free=0)
+    assert ledger.class_totals("l40s") == ClassTotals(units=14, out_of_service=8, free=6)
+    assert ledger.serving_nodes("l40s") == ("n2", "n4", "n8")
+    assert _reasons(ledger, Order(ACME, "l40s", 5)) == [Reason.NO_NODE_FITS]
+    assert _reasons(ledger, Order(ACME, "other")) == [Reason.NO_CAPACITY]
+    assert ledger.health(ACME, "one") == (HealthyReason.CLASS_CHANGED,)
+    changes = ledger.take_changes()
+    assert changes.classes == {"l40s", "other"}
+    assert changes.cells == {("n8", L40S), ("n8", "v.io/OTHER")}
+
+
+def test_neither_an_order_nor_a_waiting_claim_is_put_beside_it(ledger: Ledger) -> None:
+    ledger.set_claim(a_claim("unknown", of="gone", node="n2", set_name="vm"))
+    ledger.set_claim(a_claim("waits", gpus=2))
+
+    assert ledger.plan(ACME, "waits") == "n4"
+    assert ledger.reserve("u1", Order(ACME, "l40s", 2), expires_at=10).ok
+    assert ledger.decisions()["u1"] == "n4"
+    assert _reasons(ledger, Order(ACME, "l40s", 1, "vm")) == [Reason.SET_NODE_FULL]
+
+
+def test_the_node_sells_again_when_the_last_such_claim_is_gone_or_elsewhere(ledger: Ledger) -> None:
+    for name in ("one", "two"):
+        ledger.set_claim(a_claim(name, of="gone", node="n8"))
+    ledger.set_claim(a_claim("waits", gpus=8))
+    ledger.remove_node("n8")
+    ledger.set_node(a_node("n8", gpus=8))
+    ledger.remove_claim(ACME, "one")
+    assert ledger.cell("n8", L40S).free == 0
+    ledger.take_changes()
+
+    ledger.set_claim(a_claim("two", of="gone", node="n2"))
+
+    assert ledger.cell("n2", L40S).free == 0
+    assert (ACME, "waits") in ledger.take_changes().claims
+    assert ledger.plan(ACME, "waits") == "n8"
+
+
+@pytest.mark.parametrize(("resource", "free"), [(L40S, 5), ("v.io/OTHER", 8)])
+def test_a_class_that_returns_tells_which_units_its_claims_have(
+    ledger: Ledger, resource: str, free: int
+) -> None:
+    ledger.set_claim(a_claim(gpus=3, of="gone", node="n8"))
+    ledger.set_claim(a_claim("waits", of="gone"))
+    assert ledger.cell("n8", L40S).free == 0
+
+    ledger.set_class(a_class("gone", resource=resource))
+    assert ledger.cell("n8", L40S).free == free
+
+    ledger.remove_class("gone")
+    assert ledger.cell("n8", L40S).free == free, "from now on it is known what the class sold"
+
+
 @pytest.mark.parametrize(
     "edited", [a_class(selector={"pool": "x"}), a_class(max_count=1), a_class(mode=Mode.VGPU)]
 )

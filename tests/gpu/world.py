@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial, wraps
+from functools import wraps
 from itertools import chain
 from typing import Any, TypeVar
 
 from gpu.corekinds import Namespace, Node, Pod, ResourceQuota
 from gpu.eligibility import NodeReason, class_obstacles, serves
 from gpu.fit import Budget, Capacity, Order
-from gpu.ledger import Ledger
 from gpu.quantities import parse_units
 from gpu.resources import CLAIMS_ANNOTATION, AttachedTo, GPUClaim, GPUClass
 from gpu.stock import ClassTotals
@@ -136,7 +135,15 @@ class World:
         foreign, held = self.foreign(node, resource), self.held(node, resource)
         room = allocatable - foreign - held
         over = min(held, -room) if room < 0 else 0
-        return (capacity, allocatable, foreign, held, self.in_use(node, resource), max(0, room), over)
+        free = 0 if self.is_closed(node) else max(0, room)
+        return (capacity, allocatable, foreign, held, self.in_use(node, resource), free, over)
+
+    def is_closed(self, node: str) -> bool:
+        """Say whether a claim sits there of which nobody can say what it has."""
+        return any(
+            claim.status.node_name == node and claim.spec.class_name not in self.last_classes
+            for claim in self.claims.values()
+        )
 
     def free(self, node: str, resource: str) -> int:
         return self.cell(node, resource)[5]
@@ -298,24 +305,3 @@ class World:
             pool=owner,
             is_total=subject == "total",
         )
-
-
-def fresh_ledger(world: World, shuffle: list[int]) -> Ledger:
-    """Feed a new ledger with the state alone, in an order of the test's choice."""
-    ledger = Ledger()
-    steps: list[Callable[[], None]] = [
-        *(partial(ledger.set_node, node) for node in world.nodes.values()),
-        *(partial(ledger.set_pod, pod) for pod in world.pods.values()),
-        *(partial(ledger.set_claim, claim) for claim in world.claims.values()),
-        *(partial(ledger.set_quota, quota) for quota in world.quotas.values()),
-        *(partial(ledger.set_namespace, namespace) for namespace in world.namespaces.values()),
-        *(partial(ledger.set_class, gpu_class) for gpu_class in world.last_classes.values()),
-    ]
-    for place, pick in enumerate(shuffle[: len(steps)]):
-        other = place + pick % (len(steps) - place)
-        steps[place], steps[other] = steps[other], steps[place]
-    for feed in steps:
-        feed()
-    for name in world.last_classes.keys() - world.classes.keys():
-        ledger.remove_class(name)
-    return ledger
