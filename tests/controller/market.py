@@ -30,6 +30,8 @@ class Market:
     answers: Counter[str] = field(default_factory=Counter)
     retry_after: list[int | None] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
+    witnessed: int = 0
+    """Claims as they were at some time, each added up with the others."""
     _admitted: set[str] = field(default_factory=set)
     _released: set[str] = field(default_factory=set)
     _claims: dict[str, GPUClaim] = field(default_factory=dict)
@@ -53,6 +55,7 @@ class Market:
                 elif event.object is not None:
                     self._claims[event.name] = event.object
                     self._add_up()
+                    self.witnessed += 1
 
     async def settled(self) -> None:
         """Wait until every claim is bound or known to wait, and check that nothing admitted is missing."""

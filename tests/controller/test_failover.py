@@ -58,8 +58,11 @@ async def trading(cluster: Cluster) -> AsyncIterator[Market]:
     market.close()
     await trade
     await market.settled()
+    if witnessing.done():
+        witnessing.result()  # raises: it watches for ever
     witnessing.cancel()
     await asyncio.wait([witnessing])
+    assert market.witnessed >= market.answers["admitted"], "the witness saw less than there was"
 
 
 async def wait_for(controller: RunningController, word: str) -> None:
