@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from controller.leader import LEASE_NAME, Leadership, LeaseLost, LeaseTimes
 from controller.webhook_config import CONFIG_NAME
 from kube import config
 from kube.aio import AsyncGateway
-from kube.errors import NotFound, Unavailable
+from kube.errors import AlreadyExists, NotFound, Unavailable
 from kube.kinds import GPU_CLASSES, LEASES, NAMESPACES, WEBHOOKS
 from tests.controller.rights import CONTROLLER, DEPLOY
 from tests.kube.servers import RunningServer
@@ -281,10 +282,12 @@ async def test_a_newcomer_that_finds_no_lease_but_a_webhook_cannot_know_that_nob
 
 
 async def test_a_newcomer_that_may_not_read_the_webhook_cannot_know_either(gateway: AsyncGateway) -> None:
-    await gateway.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
+    with suppress(AlreadyExists):  # of a test before, on a server that is not made anew for each
+        await gateway.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
     for kind, body in SHIPPED:
         if kind.plural in ("roles", "rolebindings") and body["metadata"]["name"] == "gpu-controller":
-            await gateway.create(kind, body, namespace=NAMESPACE)  # the Lease, and nothing else
+            with suppress(AlreadyExists):
+                await gateway.create(kind, body, namespace=NAMESPACE)  # the Lease, and nothing else
     clock = Clock()
     waiting = asyncio.create_task(a_candidate(gateway.as_user(CONTROLLER, []), "bob", clock).acquire())
     await clock.is_looked_at()
