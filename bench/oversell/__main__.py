@@ -61,10 +61,16 @@ class Outcome:
     emptied_after: float | None
 
     unanswered: int
+    slowest: float
 
     @property
     def is_void(self) -> bool:
-        return self.begun < self.due * KEPT_SHARE or self.unanswered > self.orders * (1 - KEPT_SHARE)
+        """Nothing is proved by a run that fell behind, nor on a machine on which an answer takes longer than a picture may be old."""
+        return (
+            self.begun < self.due * KEPT_SHARE
+            or self.unanswered > self.orders * (1 - KEPT_SHARE)
+            or self.slowest > self.settings.sight_seconds
+        )
 
 
 async def run_load(running: Arena, *, seconds: float, orders: int) -> Outcome:
@@ -76,7 +82,15 @@ async def run_load(running: Arena, *, seconds: float, orders: int) -> Outcome:
     agreed_after = await running.rest()
     emptied_after = await running.empty()
     return Outcome(
-        running.settings, took, due, begun, placed, agreed_after, emptied_after, unanswered=unanswered
+        running.settings,
+        took,
+        due,
+        begun,
+        placed,
+        agreed_after,
+        emptied_after,
+        unanswered=unanswered,
+        slowest=running.figures.percentile("admitted, from sending", 99) / 1000,
     )
 
 
@@ -86,7 +100,11 @@ def report(running: Arena, outcome: Outcome) -> str:
     lines = [
         f"{outcome.orders} orders in {outcome.seconds:.0f} s; of {outcome.due} in the timetable ({outcome.due / outcome.seconds:.1f}/s, "
         f"planned {outcome.settings.rate:.1f}/s) {outcome.begun} were begun in time"
-        + (" -- VOID: below its planned rate, or too many without an answer" if outcome.is_void else ""),
+        + (
+            " -- VOID: below its planned rate, too many without an answer, or too slow a machine"
+            if outcome.is_void
+            else ""
+        ),
         f"{checker.events} events seen, {checker.bound} binds, {running.unrest.changes} changes of nodes, offers and budgets, "
         f"{running.last_unit.races} races for the last unit ({running.last_unit.sold} sold), "
         f"{running.last_of_budget.races} for the last of a budget ({running.last_of_budget.sold} sold)",
