@@ -224,7 +224,7 @@ async def test_a_time_of_day_that_jumps_decides_nothing(
                 await asyncio.sleep(1.0)
                 assert await holder(nodes) == "first"
         stop.set()
-    await asyncio.sleep(0.5)  # nothing tells when the API server has closed its side of the connections to both
+    await asyncio.sleep(0.5)  # nothing tells when the API server has closed its side of the connections
 
     assert [line.split()[0] for line in said["first"]] == ["listening", "following", "ready"]
     assert [line.split()[0] for line in said["second"]] == ["listening", "following"]
