@@ -119,7 +119,13 @@ class AdmissionJudge:
             run = self._dry_runs.popleft()
             for pool, used in run.used.items():
                 released = sum(self._left_pool.recent((pool.owner, pool.subject), at=at, since=run.asked_at))
-                limit = self._recently.limit(pool, at=at, since=run.since)
+                # Told from before the call until after it: the limit may have been raised in between.
+                now = self._model.pool(run.order.key[0], pool.subject)
+                limit = max(
+                    self._recently.limit(known, at=at, since=run.since)
+                    for known in (pool, now)
+                    if known is not None
+                )
                 if used - released + run.order.count > limit:
                     self._findings.add(
                         Wrong.OVERRUN,

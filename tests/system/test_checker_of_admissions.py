@@ -60,6 +60,17 @@ def test_a_dry_run_beyond_the_budget_is_an_overrun_unless_units_were_released_me
     assert stage.found == {Wrong.OVERRUN: 1}
 
 
+def test_a_dry_run_is_no_overrun_when_the_budget_was_raised_before_it_was_answered(stage: Stage) -> None:
+    stage.tell(RESOURCE_QUOTAS, quota_of(ACME, {"gpu.cozystack.io/total": "1"}))
+    stage.wait(10)
+    order = stage.ask("a", 2, dry_run=True)
+    stage.tell(RESOURCE_QUOTAS, quota_of(ACME, {"gpu.cozystack.io/total": "2"}))
+    stage.checker.created(order, "", at=stage.now)
+    stage.wait(3)
+
+    assert stage.found == {}
+
+
 def test_more_orders_without_a_node_than_there_is_room_for_are_oversold(stage: Stage) -> None:
     stage.claim("a", 3, node=None)
     assert stage.found == {}
