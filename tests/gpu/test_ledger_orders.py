@@ -18,16 +18,7 @@ from tests.builders import (
     a_quota,
     refusal_of,
 )
-
-
-def _free(ledger: Ledger, class_name: str = "l40s") -> tuple[int | None, int | None]:
-    capacity = ledger.capacity(class_name)
-    return capacity.free, capacity.max_free_per_node
-
-
-def _reasons(ledger: Ledger, order: Order) -> list[Reason]:
-    return [refusal.reason for refusal in ledger.check(order).refusals]
-
+from tests.gpu.asking import free_of, reasons_of
 
 # Orders and reservations
 
@@ -36,14 +27,14 @@ def test_a_reservation_takes_units_and_budget_until_it_is_cancelled(ledger: Ledg
     ledger.set_quota(a_quota({"gpu.cozystack.io/l40s": 4}))
 
     assert ledger.reserve("u1", Order(ACME, "l40s", 3), expires_at=10).ok
-    assert _free(ledger) == (11, 8)
-    assert _reasons(ledger, Order(ACME, "l40s", 2)) == [Reason.CLASS_BUDGET_EXCEEDED]
+    assert free_of(ledger) == (11, 8)
+    assert reasons_of(ledger, Order(ACME, "l40s", 2)) == [Reason.CLASS_BUDGET_EXCEEDED]
     assert ledger.reserve("u1", Order(ACME, "l40s", 3), expires_at=20).ok
-    assert _free(ledger) == (11, 8)
+    assert free_of(ledger) == (11, 8)
 
     assert ledger.cancel("u1")
     assert not ledger.cancel("u1")
-    assert _free(ledger) == (14, 8)
+    assert free_of(ledger) == (14, 8)
     assert ledger.check(Order(ACME, "l40s", 4)).ok
 
 
@@ -52,7 +43,7 @@ def test_a_reservation_ends_when_its_time_comes(ledger: Ledger) -> None:
     ledger.reserve("late", Order(ACME, "l40s", 1), expires_at=11)
 
     assert ledger.expire(10) == ["early"]
-    assert _free(ledger) == (13, 8)
+    assert free_of(ledger) == (13, 8)
 
 
 def test_an_order_counts_as_a_claim_of_its_class_before_the_claim_arrives(ledger: Ledger) -> None:
@@ -75,7 +66,7 @@ def test_the_last_units_are_sold_once(ledger: Ledger) -> None:
     second = ledger.reserve("u2", order, expires_at=10)
 
     assert [refusal.reason for refusal in second.refusals] == [Reason.NO_CAPACITY]
-    assert _reasons(ledger, Order(ACME, "l40s", 5)) == [Reason.NO_NODE_FITS]
+    assert reasons_of(ledger, Order(ACME, "l40s", 5)) == [Reason.NO_NODE_FITS]
 
 
 def test_the_claim_takes_over_the_node_that_was_reserved_for_it(ledger: Ledger) -> None:
@@ -121,7 +112,7 @@ def test_a_claim_counts_against_the_budget_until_it_is_gone(ledger: Ledger) -> N
     ledger.remove_claim(ACME, "one")
 
     assert ledger.budgets.used(ACME, "l40s") == 0
-    assert _free(ledger) == (14, 8)
+    assert free_of(ledger) == (14, 8)
 
 
 # Claims that wait
@@ -132,7 +123,7 @@ def test_a_waiting_claim_keeps_its_place_before_new_orders(ledger: Ledger) -> No
     ledger.set_claim(a_claim("big", gpus=9))
 
     assert ledger.plan(ACME, "big") is None
-    assert _free(ledger) == _free(ledger, "twin") == (5, 5)
+    assert free_of(ledger) == free_of(ledger, "twin") == (5, 5)
     assert ledger.waiting_claims() == ((ACME, "big"),)
 
 
@@ -194,4 +185,4 @@ def test_a_releasing_claim_and_one_without_its_class_are_not_placed(ledger: Ledg
     assert ledger.plan(ACME, "leaving") is None
     assert ledger.plan(ACME, "orphan") is None
     assert ledger.plan(ACME, "never-seen") is None
-    assert _free(ledger) == (14, 8)
+    assert free_of(ledger) == (14, 8)

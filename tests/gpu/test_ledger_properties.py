@@ -13,6 +13,12 @@ from gpu.ledger import Ledger
 from tests.gpu.play import Play, fresh_ledger
 from tests.gpu.steps import CLASSES, FURNISHED, NAMES, NODES, RESOURCES, TENANTS, steps
 
+PLAYED = settings(
+    deadline=None,
+    phases=set(Phase) - {Phase.explain},  # it traces every line on this Python and takes minutes
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
 
 def _told(ledger: Ledger) -> dict[str, dict[Any, Any]]:
     """Give every answer under the kind and key by which a change of it has to be announced."""
@@ -63,12 +69,7 @@ def _answers(ledger: Ledger, sold: set[str]) -> dict[str, Any]:
     }
 
 
-@settings(
-    max_examples=50,
-    deadline=None,
-    phases=set(Phase) - {Phase.explain},
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@settings(PLAYED, max_examples=50)
 @given(st.lists(steps(), min_size=20, max_size=60))
 def test_every_difference_is_announced(taken: list[tuple[Any, ...]]) -> None:
     play = Play()
@@ -97,13 +98,7 @@ def test_every_difference_is_announced(taken: list[tuple[Any, ...]]) -> None:
         before = after
 
 
-# The explain phase traces every line on this Python and takes minutes.
-@settings(
-    max_examples=100,
-    deadline=None,
-    phases=set(Phase) - {Phase.explain},
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@settings(PLAYED, max_examples=100)
 @given(st.lists(steps(), min_size=20, max_size=60), st.lists(st.integers(0, 99), min_size=40, max_size=40))
 def test_after_any_sequence_the_ledger_says_what_a_recomputation_says(
     taken: list[tuple[Any, ...]], shuffle: list[int]
@@ -125,12 +120,7 @@ def test_after_any_sequence_the_ledger_says_what_a_recomputation_says(
     assert _answers(play.ledger, sold) == _answers(fresh_ledger(play.world, shuffle), sold)
 
 
-@settings(
-    max_examples=100,
-    deadline=None,
-    phases=set(Phase) - {Phase.explain},
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+@settings(PLAYED, max_examples=100)
 @given(st.lists(steps(), min_size=20, max_size=60), st.lists(st.integers(0, 99), min_size=40, max_size=40))
 def test_a_new_leader_says_what_it_can_know_and_never_finds_more_than_the_old_one(
     taken: list[tuple[Any, ...]], shuffle: list[int]

@@ -20,16 +20,7 @@ from tests.builders import (
     a_node,
     refusal_of,
 )
-
-
-def _free(ledger: Ledger, class_name: str = "l40s") -> tuple[int | None, int | None]:
-    capacity = ledger.capacity(class_name)
-    return capacity.free, capacity.max_free_per_node
-
-
-def _reasons(ledger: Ledger, order: Order) -> list[Reason]:
-    return [refusal.reason for refusal in ledger.check(order).refusals]
-
+from tests.gpu.asking import free_of, reasons_of
 
 # Sets
 
@@ -38,7 +29,7 @@ def test_an_order_of_a_set_has_to_fit_on_the_sets_node(ledger: Ledger) -> None:
     ledger.set_claim(a_claim("first", gpus=1, set_name="vm", node="n2"))
 
     assert ledger.capacity("l40s", namespace=ACME, set_name="vm").free_on_set_node == 1
-    assert _reasons(ledger, Order(ACME, "l40s", 2, "vm")) == [Reason.SET_NODE_FULL]
+    assert reasons_of(ledger, Order(ACME, "l40s", 2, "vm")) == [Reason.SET_NODE_FULL]
     assert ledger.reserve("u1", Order(ACME, "l40s", 1, "vm"), expires_at=10).ok
     assert ledger.decisions() == {"u1": "n2"}
     assert ledger.capacity("l40s", namespace="tenant-globex", set_name="vm").free_on_set_node is None
@@ -47,13 +38,13 @@ def test_an_order_of_a_set_has_to_fit_on_the_sets_node(ledger: Ledger) -> None:
 def test_a_reservation_already_decides_where_its_set_is(ledger: Ledger) -> None:
     ledger.reserve("u1", Order(ACME, "l40s", 2, "vm"), expires_at=10)
 
-    assert _reasons(ledger, Order(ACME, "l40s", 1, "vm")) == [Reason.SET_NODE_FULL]
+    assert reasons_of(ledger, Order(ACME, "l40s", 1, "vm")) == [Reason.SET_NODE_FULL]
 
 
 def test_a_set_that_waits_is_placed_as_a_whole(ledger: Ledger) -> None:
     ledger.set_claim(a_claim("first", gpus=3, set_name="vm"))
     ledger.set_claim(a_claim("second", gpus=3, set_name="vm"))
-    assert _reasons(ledger, Order(ACME, "l40s", 1, "vm")) == [Reason.SET_NODE_FULL]
+    assert reasons_of(ledger, Order(ACME, "l40s", 1, "vm")) == [Reason.SET_NODE_FULL]
 
     assert ledger.plan(ACME, "first") == "n8"
 
@@ -195,5 +186,5 @@ def test_nothing_is_left_behind_when_everything_is_gone(ledger: Ledger) -> None:
 
     assert ledger.cells() == {}
     assert ledger.class_totals("l40s") == ClassTotals()
-    assert _free(ledger) == (0, 0)
+    assert free_of(ledger) == (0, 0)
     assert ledger.budgets.used(ACME) == 0

@@ -21,16 +21,7 @@ from tests.builders import (
     a_node,
     a_pod,
 )
-
-
-def _free(ledger: Ledger, class_name: str = "l40s") -> tuple[int | None, int | None]:
-    capacity = ledger.capacity(class_name)
-    return capacity.free, capacity.max_free_per_node
-
-
-def _reasons(ledger: Ledger, order: Order) -> list[Reason]:
-    return [refusal.reason for refusal in ledger.check(order).refusals]
-
+from tests.gpu.asking import free_of, reasons_of
 
 # Stock
 
@@ -38,13 +29,13 @@ def _reasons(ledger: Ledger, order: Order) -> list[Reason]:
 def test_free_is_the_sum_over_serving_nodes_and_the_largest_of_them(ledger: Ledger) -> None:
     ledger.set_node(a_node("cordoned", gpus=8, cordoned=True))
 
-    assert _free(ledger) == (14, 8)
+    assert free_of(ledger) == (14, 8)
     assert ledger.serving_nodes("l40s") == ("n2", "n4", "n8")
     assert ledger.class_totals("l40s") == ClassTotals(units=22, out_of_service=8, free=14)
 
 
 def test_the_free_units_of_an_unknown_class_are_unknown(ledger: Ledger) -> None:
-    assert _free(ledger, "h200") == (None, None)
+    assert free_of(ledger, "h200") == (None, None)
 
 
 def test_a_node_with_dead_devices_counts_them_as_out_of_service() -> None:
@@ -52,7 +43,7 @@ def test_a_node_with_dead_devices_counts_them_as_out_of_service() -> None:
     ledger.set_class(a_class())
     ledger.set_node(a_node("n1", allocatable={L40S: "0"}, capacity={L40S: "16"}))
 
-    assert _free(ledger) == (0, 0)
+    assert free_of(ledger) == (0, 0)
     assert ledger.capacity("l40s").has_eligible_node
     assert ledger.class_totals("l40s") == ClassTotals(units=16, out_of_service=16)
 
@@ -78,8 +69,8 @@ def test_one_unreadable_value_spoils_that_value_only() -> None:
     ledger.set_class(a_class("b", resource="v.io/B"))
     ledger.set_node(a_node("n1", allocatable={"v.io/A": "many", "v.io/B": "1k", "memory": "12 apples"}))
 
-    assert _free(ledger, "a") == (0, 0)
-    assert _free(ledger, "b") == (1000, 1000)
+    assert free_of(ledger, "a") == (0, 0)
+    assert free_of(ledger, "b") == (1000, 1000)
 
 
 def test_a_heartbeat_changes_nothing(ledger: Ledger) -> None:
@@ -104,7 +95,7 @@ def test_resources_that_no_class_sells_are_not_counted(ledger: Ledger) -> None:
 
     ledger.set_class(a_class("kvm", resource="devices.kubevirt.io/kvm"))
 
-    assert _free(ledger, "kvm") == (999, 999)
+    assert free_of(ledger, "kvm") == (999, 999)
 
 
 def test_foreign_pods_take_from_free_but_not_from_what_is_held(ledger: Ledger) -> None:
@@ -124,7 +115,7 @@ def test_two_classes_on_one_resource_and_node_sell_the_same_units(ledger: Ledger
     ledger.set_class(a_class("elsewhere", selector={"pool": "none"}))
     ledger.set_claim(a_claim(gpus=8, of="twin", node="n8"))
 
-    assert _free(ledger) == _free(ledger, "twin") == (6, 4)
+    assert free_of(ledger) == free_of(ledger, "twin") == (6, 4)
     assert ledger.overlaps("l40s") == ("twin",)
     assert ledger.overlaps("elsewhere") == ()
 
@@ -139,7 +130,7 @@ def test_a_class_that_nobody_serves_tells_how_many_nodes_fail_for_what(ledger: L
         NodeReason.NODE_NOT_READY: 1,
         NodeReason.TAINT_NOT_TOLERATED: 1,
     }
-    assert _reasons(ledger, Order(ACME, "picky")) == [Reason.NO_ELIGIBLE_NODE]
+    assert reasons_of(ledger, Order(ACME, "picky")) == [Reason.NO_ELIGIBLE_NODE]
 
 
 def test_a_claim_moves_with_the_resource_of_its_class_and_stays_when_the_class_goes(ledger: Ledger) -> None:
@@ -163,13 +154,13 @@ def test_nothing_is_sold_beside_a_claim_of_a_class_that_nobody_saw(ledger: Ledge
 
     ledger.set_claim(a_claim(of="gone", node="n8"))
 
-    assert _free(ledger) == (6, 4)
-    assert _free(ledger, "other") == (0, 0)
+    assert free_of(ledger) == (6, 4)
+    assert free_of(ledger, "other") == (0, 0)
     assert ledger.cell("n8", L40S) == Cell(capacity=8, allocatable=8, free=0)
     assert ledger.class_totals("l40s") == ClassTotals(units=14, out_of_service=8, free=6)
     assert ledger.serving_nodes("l40s") == ("n2", "n4", "n8")
-    assert _reasons(ledger, Order(ACME, "l40s", 5)) == [Reason.NO_NODE_FITS]
-    assert _reasons(ledger, Order(ACME, "other")) == [Reason.NO_CAPACITY]
+    assert reasons_of(ledger, Order(ACME, "l40s", 5)) == [Reason.NO_NODE_FITS]
+    assert reasons_of(ledger, Order(ACME, "other")) == [Reason.NO_CAPACITY]
     assert ledger.health(ACME, "one") == (HealthyReason.CLASS_CHANGED,)
     changes = ledger.take_changes()
     assert changes.classes == {"l40s", "other"}
@@ -183,7 +174,7 @@ def test_neither_an_order_nor_a_waiting_claim_is_put_beside_it(ledger: Ledger) -
     assert ledger.plan(ACME, "waits") == "n4"
     assert ledger.reserve("u1", Order(ACME, "l40s", 2), expires_at=10).ok
     assert ledger.decisions()["u1"] == "n4"
-    assert _reasons(ledger, Order(ACME, "l40s", 1, "vm")) == [Reason.SET_NODE_FULL]
+    assert reasons_of(ledger, Order(ACME, "l40s", 1, "vm")) == [Reason.SET_NODE_FULL]
 
 
 def test_the_node_sells_again_when_the_last_such_claim_is_gone_or_elsewhere(ledger: Ledger) -> None:
