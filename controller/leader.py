@@ -16,6 +16,7 @@ from typing import Final
 import structlog
 
 from controller.metrics import LEADING
+from controller.names import CONFIG_NAME, LEASE_NAME
 from gpu.corekinds import Lease, LeaseSpec, ObjectMeta
 from kube.aio import AsyncGateway
 from kube.errors import AlreadyExists, Conflict, Forbidden, KubeError, NotFound
@@ -24,7 +25,6 @@ from kube.kinds import LEASES, NAMESPACES, WEBHOOKS
 log = structlog.get_logger(__name__)
 
 _UPTIME_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # Linux has the former
-LEASE_NAME: Final = "gpu-portal-controller"
 
 
 class LeaseLost(Exception):
@@ -192,8 +192,6 @@ class Leadership:
 
     async def _may_be_led(self) -> bool:
         """Say whether API servers may be asking a controller about orders. Who may not look has to believe it."""
-        from controller.webhook_config import CONFIG_NAME  # which is fenced by this module
-
         try:
             await self._gateway.get(WEBHOOKS, CONFIG_NAME)
         except NotFound:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import structlog
 
 from controller.fenced import FencedGateway
+from controller.names import CONFIG_NAME
 from controller.webhook import CLAIM_PATH, CLASS_PATH
 from gpu.resources import GROUP, VERSION
 from kube.errors import AlreadyExists, Conflict, NotFound
 from kube.kinds import GPU_CLAIMS, GPU_CLASSES, WEBHOOKS, AnyKind
 
 log = structlog.get_logger(__name__)
-
-CONFIG_NAME: Final = "gpu-portal"
 
 
 @dataclass(frozen=True)

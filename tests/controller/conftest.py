@@ -66,11 +66,16 @@ def controller(start: Start) -> RunningController:
 
 
 @pytest.fixture
-async def cluster(own_server: RunningServer) -> AsyncIterator[Cluster]:
-    """A tenant, one node with 8 units, and an offer of them."""
+async def gateway(own_server: RunningServer) -> AsyncIterator[AsyncGateway]:
     async with AsyncGateway.connect(config.load(own_server.kubeconfig)) as gateway:
-        cluster = Cluster(gateway)
-        await cluster.add_tenant()
-        await cluster.add_node("n1", 8)
-        await cluster.add_class("h100")
-        yield cluster
+        yield gateway
+
+
+@pytest.fixture
+async def cluster(gateway: AsyncGateway) -> Cluster:
+    """A tenant, one node with 8 units, and an offer of them."""
+    cluster = Cluster(gateway)
+    await cluster.add_tenant()
+    await cluster.add_node("n1", 8)
+    await cluster.add_class("h100")
+    return cluster

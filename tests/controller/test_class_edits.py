@@ -8,8 +8,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from controller.names import CONFIG_NAME
 from controller.webhook import CLAIM_PATH
-from controller.webhook_config import CONFIG_NAME
 from kube.errors import Denied
 from kube.kinds import GPU_CLASSES, WEBHOOKS
 from tests.controller.cluster import TENANT, Cluster, reason_of

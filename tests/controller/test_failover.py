@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from controller import process
-from controller.leader import LEASE_NAME, Leadership, LeaseTimes, utc_now
+from controller.leader import Leadership, LeaseTimes, utc_now
+from controller.names import LEASE_NAME
 from controller.options import Options, Timings
 from controller.term import Term
 from controller.webhook_config import WebhookAddress

@@ -3,66 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
-from typing import Any
 
 import pytest
 
 from controller.fenced import FencedGateway
-from controller.leader import LEASE_NAME, Leadership, LeaseLost, LeaseTimes
-from controller.webhook_config import CONFIG_NAME
+from controller.leader import Leadership, LeaseLost
+from controller.names import LEASE_NAME
 from kube import config
 from kube.aio import AsyncGateway
-from kube.errors import AlreadyExists, NotFound, Unavailable
-from kube.kinds import GPU_CLASSES, LEASES, NAMESPACES, WEBHOOKS
-from tests.controller.rights import CONTROLLER, DEPLOY
+from kube.errors import NotFound, Unavailable
+from kube.kinds import GPU_CLASSES, LEASES, NAMESPACES
+from tests.controller.candidates import NAMESPACE, TIMES, Clock, a_candidate, ended, holder
 from tests.kube.servers import RunningServer
-from tools import manifests
-
-NAMESPACE = "gpu-portal-system"
-SHIPPED = manifests.read(DEPLOY / "rbac")
-TIMES = LeaseTimes(duration_seconds=15, renew_deadline_seconds=10.0, retry_seconds=0.01)
-
-
-class Clock:
-    """A monotonic clock that stands still until told."""
-
-    def __init__(self) -> None:
-        self.seconds = 100.0
-        self._reads = 0
-
-    def __call__(self) -> float:
-        self._reads += 1
-        return self.seconds
-
-    async def is_looked_at(self) -> None:
-        """Wait until its owner has looked at the lease from beginning to end; that reads the clock two or three times."""
-        enough = self._reads + 6
-        async with asyncio.timeout(10):
-            while self._reads < enough:
-                await asyncio.sleep(0.001)
-
-
-@pytest.fixture
-async def gateway(own_server: RunningServer) -> AsyncIterator[AsyncGateway]:
-    async with AsyncGateway.connect(config.load(own_server.kubeconfig)) as gateway:
-        yield gateway
-
-
-def a_candidate(gateway: AsyncGateway, identity: str, clock: Clock) -> Leadership:
-    return Leadership(gateway, namespace=NAMESPACE, identity=identity, times=TIMES, clock=clock)
-
-
-async def holder(gateway: AsyncGateway) -> str:
-    return (await gateway.get(LEASES, LEASE_NAME, namespace=NAMESPACE)).object.spec.holder_identity
-
-
-async def ended(*tasks: asyncio.Task[Any]) -> None:
-    """End what would go on for ever."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)
 
 
 async def test_the_first_one_makes_the_lease_and_succeeds_nobody(gateway: AsyncGateway) -> None:
@@ -197,105 +149,6 @@ async def test_a_process_restarted_under_its_name_takes_its_own_lease_at_once(ga
     await a_candidate(gateway, "alice", Clock()).acquire()
 
     assert await asyncio.wait_for(a_candidate(gateway, "alice", Clock()).acquire(), 10) is True
-
-
-async def test_a_lease_that_was_deleted_is_lost(gateway: AsyncGateway) -> None:
-    alice = a_candidate(gateway, "alice", Clock())
-    await alice.acquire()
-    keeping = asyncio.create_task(alice.keep())
-
-    await gateway.delete(LEASES, LEASE_NAME, namespace=NAMESPACE)
-
-    await asyncio.wait_for(keeping, 10)
-    assert not alice.is_held
-
-
-async def test_a_deleted_lease_is_made_again_only_when_nobody_can_count_on_the_old_one(
-    gateway: AsyncGateway,
-) -> None:
-    clock = Clock()
-    alice, bob = a_candidate(gateway, "alice", clock), a_candidate(gateway, "bob", clock)
-    await alice.acquire()
-    waiting = asyncio.create_task(bob.acquire())
-    await clock.is_looked_at()
-
-    await gateway.delete(LEASES, LEASE_NAME, namespace=NAMESPACE)
-    await clock.is_looked_at()
-    assert not waiting.done()
-    assert alice.is_held, "she has not looked since"
-    clock.seconds += TIMES.renew_deadline_seconds
-    await clock.is_looked_at()
-    assert not waiting.done()
-
-    clock.seconds += TIMES.duration_seconds - TIMES.renew_deadline_seconds
-    assert await asyncio.wait_for(waiting, 10) is True, "orders alice admitted may be on their way"
-    assert not alice.is_held
-
-
-async def test_who_did_not_look_for_long_counts_from_when_it_sees_that_the_lease_is_gone(
-    gateway: AsyncGateway,
-) -> None:
-    """Its last sight of the lease is old; the holder may have renewed it a moment before it was deleted."""
-    clock = Clock()
-    bob = a_candidate(gateway, "bob", clock)
-    await bob.acquire()
-    await bob.release()
-    clock.seconds += TIMES.duration_seconds
-    await a_candidate(gateway, "alice", Clock()).acquire()
-    await gateway.delete(LEASES, LEASE_NAME, namespace=NAMESPACE)
-
-    waiting = asyncio.create_task(bob.acquire())
-    await clock.is_looked_at()
-    assert not waiting.done()
-
-    clock.seconds += TIMES.duration_seconds
-    assert await asyncio.wait_for(waiting, 10) is True
-
-
-async def test_a_holder_whose_lease_was_deleted_stands_in_line_like_everybody(gateway: AsyncGateway) -> None:
-    clock = Clock()
-    alice = a_candidate(gateway, "alice", clock)
-    await alice.acquire()
-    await gateway.delete(LEASES, LEASE_NAME, namespace=NAMESPACE)
-    await asyncio.wait_for(alice.keep(), 10)
-
-    waiting = asyncio.create_task(alice.acquire())
-    await clock.is_looked_at()
-    assert not waiting.done(), "another one may have held it in between"
-
-    clock.seconds += TIMES.duration_seconds
-    assert await asyncio.wait_for(waiting, 10) is True
-
-
-async def test_a_newcomer_that_finds_no_lease_but_a_webhook_cannot_know_that_nobody_leads(
-    gateway: AsyncGateway,
-) -> None:
-    await gateway.create(WEBHOOKS, {"metadata": {"name": CONFIG_NAME}, "webhooks": []})
-    clock = Clock()
-    waiting = asyncio.create_task(a_candidate(gateway, "bob", clock).acquire())
-    await clock.is_looked_at()
-    assert not waiting.done()
-
-    clock.seconds += TIMES.duration_seconds
-
-    assert await asyncio.wait_for(waiting, 10) is True
-
-
-async def test_a_newcomer_that_may_not_read_the_webhook_cannot_know_either(gateway: AsyncGateway) -> None:
-    with suppress(AlreadyExists):  # of a test before, on a server that is not made anew for each
-        await gateway.create(NAMESPACES, {"metadata": {"name": NAMESPACE}})
-    for kind, body in SHIPPED:
-        if kind.plural in ("roles", "rolebindings") and body["metadata"]["name"] == "gpu-controller":
-            with suppress(AlreadyExists):
-                await gateway.create(kind, body, namespace=NAMESPACE)  # the Lease, and nothing else
-    clock = Clock()
-    waiting = asyncio.create_task(a_candidate(gateway.as_user(CONTROLLER, []), "bob", clock).acquire())
-    await clock.is_looked_at()
-    assert not waiting.done()
-
-    clock.seconds += TIMES.duration_seconds
-
-    assert await asyncio.wait_for(waiting, 10) is True
 
 
 async def test_a_write_that_was_ready_to_leave_stays_when_the_lease_is_lost_meanwhile(
