@@ -36,6 +36,7 @@ from bench.oversell.paces import (
     refusals,
 )
 from bench.oversell.plan import Plan
+from controller.names import CONFIG_NAME
 from kube import config
 from kube.aio import AsyncGateway
 from kube.errors import Unavailable
@@ -59,7 +60,6 @@ class Outcome:
     orders: int
     agreed_after: float | None
     emptied_after: float | None
-
     unanswered: int
     slowest: float
 
@@ -171,11 +171,10 @@ async def run(options: argparse.Namespace, folder: Path) -> int:
         controller = await start_and_publish(server, folder / "controller", plan)
         stack.callback(lambda: controller.kill())  # whichever runs then
         scheduled = (0.0, 0.0)
-        if (
-            companions
-        ):  # in the same cluster, but alone: to a controller its pods would be somebody else's units
+        if companions:
+            # In the same cluster, but alone: to a controller its pods would be somebody else's units.
             controller.kill()
-            await measure(server, lambda gateway: gateway.delete(WEBHOOKS, "gpu-portal"))
+            await measure(server, lambda gateway: gateway.delete(WEBHOOKS, CONFIG_NAME))
             scheduled = await measure(server, lambda gateway: pods(gateway, paces, pace))
             os.kill(server.pid_of("kube-scheduler"), signal.SIGSTOP)  # it watches what we change
             controller = await start_and_publish(server, folder / "controller", plan)
@@ -185,7 +184,7 @@ async def run(options: argparse.Namespace, folder: Path) -> int:
             outcome = await run_load(running, seconds=options.seconds, orders=options.orders)
             print(report(running, outcome), flush=True)
             memory = psutil.Process(controller.process.pid).memory_info().rss / 2**20
-            await running.gateway.delete(WEBHOOKS, "gpu-portal")
+            await running.gateway.delete(WEBHOOKS, CONFIG_NAME)
             controller.kill()
         floors.append(await measure(server, lambda gateway: floor(gateway, paces, pace)))
     for phase in (ALONE, WAITING, BURST):

@@ -7,11 +7,11 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from bench.oversell.calls import Pending
 from bench.oversell.checker import Checker
 from bench.oversell.facts import ClassFacts, subject_of
 from bench.oversell.findings import Wrong
 from bench.oversell.model import TOTAL, Model
-from bench.oversell.refusals import Pending
 
 _LOOK_SECONDS: Final = 0.05
 
@@ -41,15 +41,9 @@ def _waiting(model: Model) -> Iterator[tuple[Wrong, str]]:
         claim = model.claims[key]
         found = model.classes.get(claim.class_name)
         nodes = {member.node for member in model.companions(claim) if member.node}
-        rooms = (
-            [
-                model.room(node, found.resource)
-                for node in model.serving(found)
-                if not nodes or {node} == nodes
-            ]
-            if found is not None
-            else []
-        )
+        serving = model.serving(found) if found is not None else []
+        resource = model.resource_of(claim.class_name) or ""
+        rooms = [model.room(node, resource) for node in serving if not nodes or {node} == nodes]
         words = f"{key} waits for {claim.count} of {claim.class_name}"
         if max(rooms, default=0) >= claim.count:
             yield Wrong.LOST, f"{words}, and they are there"

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from bench.oversell.admissions import AdmissionJudge, Recently
+from bench.oversell.admissions import AdmissionJudge
 from bench.oversell.facts import ClaimFacts, ClassFacts, Json, Key, NodeFacts, QuotaFacts
 from bench.oversell.feed import Told
 from bench.oversell.findings import Findings, Wrong
 from bench.oversell.model import Model
-from bench.oversell.refusals import KEPT_SECONDS, RefusalJudge
+from bench.oversell.recently import Recently
+from bench.oversell.refusals import RefusalJudge
 from kube.kinds import GPU_CLAIMS, GPU_CLASSES, NAMESPACES, NODES, RESOURCE_QUOTAS
 
 MOVE_SECONDS: Final = 10.0
@@ -41,14 +42,14 @@ class Checker:
     def __init__(self, *, sight_seconds: float, ghost_seconds: float = 33.0) -> None:
         self.model = Model()
         self.findings = Findings()
+        self.recently = Recently(self.model)
         self.refusals = RefusalJudge(
-            self.model, self.findings, sight_seconds=sight_seconds, ghost_seconds=ghost_seconds
+            self.model, self.recently, self.findings, sight_seconds=sight_seconds, ghost_seconds=ghost_seconds
         )
         self.alive: dict[Key, str] = {}  # created and not asked to be deleted: uid by name
         self.leaving: set[Key] = set()
         self.events = 0
         self.bound = 0
-        self.recently = Recently(self.model, seconds=KEPT_SECONDS)
         self.admissions = AdmissionJudge(self.model, self.recently, self.findings, self.refusals.left_pool)
         self.on_bound: Callable[[Key, float], None] = lambda key, at: None
         self._asked_at: dict[Key, float] = {}

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Hashable
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Past(Generic[K, V]):
-    """Values by key that were replaced or left. What is older than ``seconds`` is forgotten."""
+KEPT_SECONDS: Final = 180.0
+"""Longer than the longest call and the oldest picture together."""
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+
+class Past(Generic[K, V]):
+    """Values by key that were replaced or left. What is older than KEPT_SECONDS is forgotten."""
+
+    def __init__(self) -> None:
         self._kept: defaultdict[K, deque[tuple[float, V]]] = defaultdict(deque)
 
     def keep(self, key: K, value: V, *, at: float) -> None:
@@ -25,7 +28,7 @@ class Past(Generic[K, V]):
         kept = self._kept.get(key)
         if kept is None:
             return []
-        while kept and kept[0][0] < at - self._seconds:
+        while kept and kept[0][0] < at - KEPT_SECONDS:
             kept.popleft()
         if not kept:
             del self._kept[key]

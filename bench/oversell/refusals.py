@@ -8,57 +8,40 @@ once what the API server just stored, until as long after it, as the checker can
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from bench.oversell.calls import Call, Pending
 from bench.oversell.facts import ClaimFacts, ClassFacts, Key, NodeFacts
 from bench.oversell.findings import Findings, Wrong
-from bench.oversell.model import Model, Pool
+from bench.oversell.model import Model
 from bench.oversell.past import Past
+from bench.oversell.recently import Recently
 
 if TYPE_CHECKING:
     from bench.oversell.checker import Order
 
 _GHOST: Final = "ghost"
-KEPT_SECONDS: Final = 180.0
 _OWN_LAG_SECONDS: Final = 2.0
 """How late the checker itself may be told what had happened before an answer."""
 _CANDIDATES: Final = 4
 """Nodes that are followed for one call. Any of them that stays good convicts; more only cost time."""
 
 
-@dataclass(eq=False)
-class Call:
-    """One order from its sending until it is judged. ``nodes`` are those on which it fitted all the time so far."""
-
-    order: Order
-    found: ClassFacts
-    nodes: set[str]
-    pools: list[Pool]
-    namespaces: frozenset[str]
-    refused_as: str = ""
-    closes_at: float = field(default=float("inf"))
-
-
-@dataclass(frozen=True)
-class Pending:
-    """Units that are charged somewhere, or may be."""
-
-    namespace: str
-    class_name: str
-    resource: str
-    count: int
-    set_name: str | None = None
-    until: float = float("inf")
-
-
 class RefusalJudge:
     """Follows every order that could fit; convicts at the end of its time."""
 
     def __init__(
-        self, model: Model, findings: Findings, *, sight_seconds: float, ghost_seconds: float
+        self,
+        model: Model,
+        recently: Recently,
+        findings: Findings,
+        *,
+        sight_seconds: float,
+        ghost_seconds: float,
     ) -> None:
         self._model = model
+        self._recently = recently
         self._findings = findings
         self.sight = sight_seconds
         self._ghost_seconds = ghost_seconds
@@ -66,9 +49,8 @@ class RefusalJudge:
         self._pending: dict[tuple[str, ...], Pending] = {}
         self._open: dict[Key, Call] = {}
         self._refused: deque[Call] = deque()
-        self._left_node: Past[tuple[str, str], int] = Past(KEPT_SECONDS)
-        self.left_pool: Past[tuple[str, str], int] = Past(KEPT_SECONDS)
-        self._node_changed_at: defaultdict[str, float] = defaultdict(lambda: float("-inf"))
+        self._left_node: Past[tuple[str, str], int] = Past()
+        self.left_pool: Past[tuple[str, str], int] = Past()
         self._class_changed_at: defaultdict[str, float] = defaultdict(lambda: float("-inf"))
         self._budget_changed_at: defaultdict[str, float] = defaultdict(lambda: float("-inf"))
         self._set_changed_at: defaultdict[tuple[str, str], float] = defaultdict(lambda: float("-inf"))
@@ -180,7 +162,6 @@ class RefusalJudge:
             self._narrow(resource=resource, namespace=claim.key[0], at=at)
 
     def node_changed(self, node: NodeFacts, old: NodeFacts | None, *, at: float) -> None:
-        self._node_changed_at[node.name] = at
         if not node.is_in_service:
             self._out_until[node.name] = float("inf")
         elif node.name in self._out_until:
@@ -288,7 +269,7 @@ class RefusalJudge:
         node, resource = self._model.nodes.get(name), call.found.resource
         if node is None or not call.found.is_served_by(node):
             return False
-        if at - self._node_changed_at[name] < self.sight:
+        if at - self._recently.node_changed_at[name] < self.sight:
             return False
         left = sum(self._left_node.recent((name, resource), at=at, since=at - self.sight))
         return self._model.room(name, resource) - left - taken >= call.order.count
