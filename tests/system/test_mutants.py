@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.mutants.catalog import MUTANTS, Mutant
+from tests.system.mutants.catalog import MUTANTS
+from tests.system.mutants.mutant import Mutant
 
 ROOT = Path(__file__).resolve().parents[2]
 

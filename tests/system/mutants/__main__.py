@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.system.mutants.catalog import MUTANTS, Mutant
+from tests.system.mutants.catalog import MUTANTS
+from tests.system.mutants.mutant import Mutant
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 _TESTS_FAILED: Final = 1
