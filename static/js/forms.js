@@ -25,11 +25,7 @@
     if (field.id === "id_name" && field === document.activeElement) event.detail.shouldSwap = false;
   });
 
-  // A number: what is typed replaces it, the arrows step it.
-  document.addEventListener("focusin", (event) => {
-    if (event.target.matches("[data-counts]")) event.target.select();
-  });
-
+  // A number: the arrows step it.
   document.addEventListener("keydown", (event) => {
     const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
     if (!step || !event.target.matches("[data-counts]") || !/^\d{1,9}$/.test(event.target.value.trim())) return;
