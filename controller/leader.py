@@ -69,6 +69,7 @@ class Leadership:
     ) -> None:
         self.identity = identity
         self._gateway = gateway
+        self._while_held = gateway.guarded(self.require)
         self._namespace = namespace
         self._times = times
         self._clock = clock
@@ -146,7 +147,7 @@ class Leadership:
                     renew_time=micro_time(self._now()),
                     lease_transitions=lease.spec.lease_transitions,
                 )
-                await self._write(lease, spec)
+                await self._write(lease, spec, through=self._gateway)
         except KubeError as error:
             log.warning("cannot release the lease, it will run out", error=str(error))
 
@@ -165,7 +166,8 @@ class Leadership:
         # Our own name on it: this process was restarted under the same name, its predecessor is gone.
         if holder and holder != self.identity and not has_run_out:
             return None
-        await self._write(lease, self._spec(transitions=lease.spec.lease_transitions + 1))
+        spec = self._spec(transitions=lease.spec.lease_transitions + 1)
+        await self._write(lease, spec, through=self._gateway)
         return True
 
     async def _make(self) -> bool | None:
@@ -208,7 +210,7 @@ class Leadership:
         if lease.spec.holder_identity != self.identity:
             return False
         spec = self._spec(transitions=lease.spec.lease_transitions, acquire_time=lease.spec.acquire_time)
-        await self._write(lease, spec)
+        await self._write(lease, spec, through=self._while_held)
         return True
 
     def _spec(self, *, transitions: int, acquire_time: str = "") -> LeaseSpec:
@@ -230,6 +232,6 @@ class Leadership:
             await self._gateway.create(LEASES, lease, namespace=self._namespace)
         self._has_seen_one, self._gone_since = True, None
 
-    async def _write(self, lease: Lease, spec: LeaseSpec) -> None:
+    async def _write(self, lease: Lease, spec: LeaseSpec, *, through: AsyncGateway) -> None:
         metadata = ObjectMeta(name=LEASE_NAME, resource_version=lease.metadata.resource_version)
-        await self._gateway.replace(LEASES, Lease(metadata=metadata, spec=spec), namespace=self._namespace)
+        await through.replace(LEASES, Lease(metadata=metadata, spec=spec), namespace=self._namespace)

@@ -46,3 +46,5 @@ async def ended(*tasks: asyncio.Task[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
+    # TLS says goodbye on the connections of cancelled requests, and aiohttp's close does not wait for that.
+    await asyncio.sleep(0.1)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TypeVar
 
 import pytest
+from msgspec import Struct
 
 from controller.fenced import FencedGateway
 from controller.leader import Leadership, LeaseLost
 from controller.names import LEASE_NAME
 from kube import config
 from kube.aio import AsyncGateway
+from kube.answers import Read
 from kube.errors import NotFound, Unavailable
-from kube.kinds import GPU_CLASSES, LEASES, NAMESPACES
+from kube.kinds import GPU_CLASSES, LEASES, NAMESPACES, Kind
 from tests.controller.candidates import NAMESPACE, TIMES, Clock, a_candidate, ended, holder
 from tests.kube.servers import RunningServer
+
+T = TypeVar("T", bound=Struct)
 
 
 async def test_the_first_one_makes_the_lease_and_succeeds_nobody(gateway: AsyncGateway) -> None:
@@ -113,6 +118,29 @@ async def test_a_leader_that_was_stopped_for_too_long_does_not_come_back(gateway
 
     await asyncio.wait_for(keeping, 10)
     assert not alice.is_held
+    assert await holder(gateway) == "alice", "it leaves the lease as it is"
+
+
+async def test_a_leader_stopped_between_reading_the_lease_and_renewing_it_writes_no_more(
+    own_server: RunningServer,
+) -> None:
+    clock = Clock()
+
+    class StoppedAfterReading(AsyncGateway):
+        async def get(self, kind: Kind[T], name: str, *, namespace: str | None = None) -> Read[T]:
+            read = await super().get(kind, name, namespace=namespace)
+            clock.seconds += TIMES.renew_deadline_seconds + 1
+            return read
+
+    async with StoppedAfterReading.connect(config.load(own_server.kubeconfig)) as gateway:
+        alice = a_candidate(gateway, "alice", clock)
+        await alice.acquire()
+        written = await AsyncGateway.get(gateway, LEASES, LEASE_NAME, namespace=NAMESPACE)
+
+        await asyncio.wait_for(alice.keep(), 10)
+
+        assert not alice.is_held
+        assert await AsyncGateway.get(gateway, LEASES, LEASE_NAME, namespace=NAMESPACE) == written
 
 
 async def test_a_renewal_keeps_the_lease(gateway: AsyncGateway) -> None:
