@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import psutil
 import uvloop
@@ -47,6 +47,9 @@ T = TypeVar("T")
 
 KEPT_SHARE = 0.95
 """Of the planned rate, and of the orders, that have to be sent in time and answered; below, a run is void."""
+
+TURNS: Final = 2
+"""How often kube-scheduler's pods and our orders are measured, the ones after the others."""
 
 
 @dataclass
@@ -170,15 +173,18 @@ async def run(options: argparse.Namespace, folder: Path) -> int:
         floors = [await measure(server, lambda gateway: floor(gateway, paces, pace))]
         controller = await start_and_publish(server, folder / "controller", plan)
         stack.callback(lambda: controller.kill())  # whichever runs then
-        scheduled = (0.0, 0.0)
-        if companions:
-            # In the same cluster, but alone: to a controller its pods would be somebody else's units.
-            controller.kill()
-            await measure(server, lambda gateway: gateway.delete(WEBHOOKS, CONFIG_NAME))
-            scheduled = await measure(server, lambda gateway: pods(gateway, paces, pace))
-            os.kill(server.pid_of("kube-scheduler"), signal.SIGSTOP)  # it watches what we change
-            controller = await start_and_publish(server, folder / "controller", plan)
-        bound = await measure(server, lambda gateway: orders(gateway, paces, pace))
+        scheduled, bound = [], []
+        # By turns, in the same cluster, so that what the machine does besides hits both alike.
+        for _ in range(TURNS):
+            if companions:
+                # Alone: to a controller its pods would be somebody else's units.
+                controller.kill()
+                await measure(server, lambda gateway: gateway.delete(WEBHOOKS, CONFIG_NAME))
+                os.kill(server.pid_of("kube-scheduler"), signal.SIGCONT)
+                scheduled.append(await measure(server, lambda gateway: pods(gateway, paces, pace)))
+                os.kill(server.pid_of("kube-scheduler"), signal.SIGSTOP)  # it watches what we change
+                controller = await start_and_publish(server, folder / "controller", plan)
+            bound.append(await measure(server, lambda gateway: orders(gateway, paces, pace)))
         await measure(server, lambda gateway: refusals(gateway, paces, pace))
         async with arena(server, settings) as running:
             outcome = await run_load(running, seconds=options.seconds, orders=options.orders)
@@ -201,13 +207,18 @@ async def run(options: argparse.Namespace, folder: Path) -> int:
             if paces.count(phase + name):
                 print(paces.line(phase + name))
     for number, phase in enumerate((WAITING, BURST)):
-        pairs = sorted(rates[number] for rates in floors)
-        print(
-            f"{phase}{pairs[0]:.0f}-{pairs[-1]:.0f} pairs/s without us, {bound[number]:.0f} orders bound/s"
-            + (f", {scheduled[number]:.0f} pods bound/s by kube-scheduler" if companions else "")
-        )
+        done = f"{_rates(floors, number)} pairs/s without us, {_rates(bound, number)} orders bound/s"
+        if companions:
+            done += f", {_rates(scheduled, number)} pods bound/s by kube-scheduler"
+        print(phase + done)
     print(f"controller's resident memory: {memory:.0f} MiB")
     return 1 if running.checker.findings.total or outcome.is_void else 0
+
+
+def _rates(runs: Sequence[tuple[float, float]], number: int) -> str:
+    """Name the least and the most of a figure that was measured several times."""
+    rates = [run[number] for run in runs]
+    return f"{min(rates):.0f}-{max(rates):.0f}"
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
