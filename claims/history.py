@@ -142,7 +142,8 @@ def _event(
     data: dict[str, Any] | None = None,
 ) -> OrderEvent:
     return OrderEvent(
-        at=at,
+        # The API server's clock says when it was ordered, the controller's when it was bound.
+        at=max(at, claim.metadata.creation_timestamp or at),
         kind=kind,
         claim_uid=claim.metadata.uid,
         mark=mark,

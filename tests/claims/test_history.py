@@ -67,6 +67,16 @@ def test_events_happen_when_the_objects_say_they_did() -> None:
     assert (ordered.at, bound.at, bound.node_name) == (NOON, NOON, "n1")
 
 
+def test_nothing_happens_to_a_claim_before_it_was_ordered_though_clocks_differ() -> None:
+    claim = a_claim(node="n1")
+    claim.status.bound_at = NOON - timedelta(seconds=3)
+
+    assert [(event.kind, event.at) for event in events_between(None, claim, now=LATER)] == [
+        ("ordered", NOON),
+        ("bound", NOON),
+    ]
+
+
 @pytest.mark.django_db
 def test_a_change_that_is_seen_twice_is_written_once() -> None:
     change = Change(GPU_CLAIMS, "tenant-acme", "one", None, a_claim(node="n1"), LATER)
