@@ -5,8 +5,6 @@ Every authenticated user may read it, so it names no node and counts nothing but
 
 from __future__ import annotations
 
-import asyncio
-import math
 from collections.abc import Callable
 from datetime import datetime
 from typing import Final
@@ -31,20 +29,6 @@ _SERVED_WORDS: Final = {
     ServedReason.TAINT_NOT_TOLERATED: "Nodes that could serve the offer have a taint it does not tolerate.",
     ServedReason.RESOURCE_NOT_ADVERTISED: "No node that could serve the offer advertises its resource.",
 }
-
-_WRITES_A_SECOND: Final = 20.0
-_WRITES_A_SECOND_BESIDE_ORDERS: Final = 5.0
-_ALL_WRITTEN_SECONDS: Final = 4.0
-
-
-def seconds_between_classes(waiting: int, *, is_busy: bool) -> float:
-    """Give the seconds from the write of one class's status to the next one's when so many classes may have to be written.
-
-    Every order changes what some classes publish, and each such write costs the API server as much as an order does. So beside
-    orders there are 5 a second, or as many as it takes to bring each class within four seconds, up to 20; else there are 20.
-    """
-    wanted = max(_WRITES_A_SECOND_BESIDE_ORDERS, waiting / _ALL_WRITTEN_SECONDS) if is_busy else math.inf
-    return 1 / min(wanted, _WRITES_A_SECOND)
 
 
 def class_status(
@@ -77,20 +61,12 @@ def class_status(
 
 
 class ClassPublisher:
-    """Writes class statuses when they change. Called by name, one name at a time: after a write it rests for ``rest_seconds()``."""
+    """Writes class statuses when they change. Called by name, one name at a time; the lane's interval limits how often."""
 
-    def __init__(
-        self,
-        writes: Writes,
-        world: World,
-        *,
-        now: Callable[[], datetime],
-        rest_seconds: Callable[[], float],
-    ) -> None:
+    def __init__(self, writes: Writes, world: World, *, now: Callable[[], datetime]) -> None:
         self._writes = writes
         self._world = world
         self._now = now
-        self._rest_seconds = rest_seconds
 
     async def look(self, name: str) -> None:
         """Bring one class's status up to date."""
@@ -100,7 +76,6 @@ class ClassPublisher:
         change = difference(gpu_class.status, self._status_of(gpu_class))
         if change:
             await self._writes.status(GPU_CLASSES, gpu_class.metadata, change)
-            await asyncio.sleep(self._rest_seconds())
 
     def _status_of(self, gpu_class: GPUClass) -> GPUClassStatus:
         name, ledger = gpu_class.metadata.name, self._world.ledger

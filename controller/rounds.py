@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from controller.binder import Binder
-from controller.class_status import ClassPublisher, seconds_between_classes
+from controller.class_status import ClassPublisher
 from controller.fenced import FencedGateway
 from controller.gpunodes import GPUNodePublisher
 from controller.lanes import Lanes
@@ -21,13 +21,13 @@ from controller.world import Key, World
 from controller.writes import Writes
 from gpu.corekinds import Pod
 from gpu.resources import RefusedNode
-from kube.kinds import GPU_CLAIMS, GPU_CLASSES, GPU_NODES, NAMESPACES, NODES, PODS, RESOURCE_QUOTAS, AnyKind
+from kube.kinds import GPU_CLASSES, GPU_NODES, NAMESPACES, NODES, PODS, RESOURCE_QUOTAS, AnyKind
 from kube.watching import Event, EventType
 
 QUOTA_INTERVAL_SECONDS: Final = 0.25
+CLASS_STATUSES_A_SECOND: Final = 20.0
+"""Every order changes what some classes publish, and each such write costs the API server as much as an order does."""
 SLOW_SECONDS: Final = 5.0
-_BUSY_SECONDS: Final = 0.25
-"""For so long after a claim came, changed or went, more of that is expected."""
 
 
 class Rounds:
@@ -49,16 +49,17 @@ class Rounds:
         self._outages = Outages(grace_seconds=timings.node_grace_seconds)
         self._refusals = RefusalMemory(seconds=timings.refusal_seconds)
         self._found: list[Pod] = []  # pods that had been refused before the world was complete
-        self._slowly_looked_at = self._claims_seen_at = clock()
+        self._slowly_looked_at = clock()
         writes = Writes(gateway, world)
         self._binder = Binder(writes, world, self._outages, now=now, clock=clock, look_at=self._look_at_claim)
         self._claims: Lanes[Key] = Lanes("claims", self._binder.look, tasks=tasks)
         self._classes: Lanes[str] = Lanes(
             "classes",
-            ClassPublisher(writes, world, now=now, rest_seconds=self._seconds_between_classes).look,
+            ClassPublisher(writes, world, now=now).look,
             tasks=tasks,
-            width=1,  # it rests between two
+            width=1,
             interval_seconds=timings.class_status_seconds,
+            runs_a_second=CLASS_STATUSES_A_SECOND,
         )
         self._quotas: Lanes[Key] = Lanes(
             "quotas", QuotaPublisher(writes, world).look, tasks=tasks, interval_seconds=QUOTA_INTERVAL_SECONDS
@@ -75,8 +76,6 @@ class Rounds:
             self._saw_node(event)
         elif kind is PODS:
             self._saw_pod(event)
-        elif kind is GPU_CLAIMS:
-            self._claims_seen_at = self._clock()
         if not is_complete:
             return
         if kind is NODES or kind is GPU_NODES:
@@ -126,10 +125,6 @@ class Rounds:
                 self._claims.push(key)
             self._push_claims(self._binder.restless)
         self.follow_changes()
-
-    def _seconds_between_classes(self) -> float:
-        is_busy = self._clock() - self._claims_seen_at < _BUSY_SECONDS
-        return seconds_between_classes(len(self._classes), is_busy=is_busy)
 
     def _look_at_claim(self, key: Key) -> None:
         self._claims.push(key)

@@ -114,6 +114,25 @@ async def test_one_key_runs_no_more_often_than_its_interval() -> None:
     assert work.started == ["a", "a"]
 
 
+async def test_keys_that_are_all_wanted_share_the_runs_of_a_second() -> None:
+    work = Work()
+    loop = asyncio.get_running_loop()
+
+    async with asyncio.TaskGroup() as tasks:
+        lane = Lanes("test", work, tasks=tasks, width=1, runs_a_second=100.0)
+        before = loop.time()
+        for key in "abcdefgh":
+            lane.push(key)
+        await work.until_started(8)
+        for key in "abcdefgh":
+            lane.push(key)
+        await work.until_started(16)
+        took = loop.time() - before
+
+    assert sorted(work.started) == sorted("abcdefgh" * 2)
+    assert took >= 0.08  # eight keys, a hundred runs a second
+
+
 def test_the_pause_doubles_and_is_never_shorter_than_asked_for() -> None:
     assert 0.025 <= lanes.retry_seconds(0) <= 0.05
     assert 0.4 <= lanes.retry_seconds(4) <= 0.8
