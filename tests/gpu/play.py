@@ -210,6 +210,13 @@ class Play:
         cell = self.ledger.cell(node, resource)
         assert cell.held + cell.foreign <= cell.allocatable
 
+    def forget_promises(self) -> None:
+        """Take back what the ledger alone remembers: reservations and plans."""
+        for uid in self.world.orders:
+            self.ledger.cancel(uid)
+        for key in self.world.claims:
+            self.ledger.unplan(*key)
+
     def compare(self, counted: Iterable[str] = RESOURCES) -> None:
         """Compare every answer with the world's own. ``counted``: the resources some class sold."""
         world, ledger = self.world, self.ledger

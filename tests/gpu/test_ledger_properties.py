@@ -111,10 +111,7 @@ def test_after_any_sequence_the_ledger_says_what_a_recomputation_says(
         play.do(step)
         play.compare()
 
-    for uid in list(play.world.orders):
-        play.ledger.cancel(uid)
-    for key in play.world.claims:
-        play.ledger.unplan(*key)
+    play.forget_promises()
     assert play.ledger.decisions() == {}
     sold = {gpu_class.resource_name for gpu_class in play.world.last_classes.values()}
     assert _answers(play.ledger, sold) == _answers(fresh_ledger(play.world, shuffle), sold)
@@ -128,10 +125,7 @@ def test_a_new_leader_says_what_it_can_know_and_never_finds_more_than_the_old_on
     old = Play()
     for step in (*FURNISHED, *taken):
         old.do(step)
-    for uid in list(old.world.orders):
-        old.ledger.cancel(uid)
-    for key in old.world.claims:
-        old.ledger.unplan(*key)
+    old.forget_promises()
 
     new = Play()
     new.world = replace(
