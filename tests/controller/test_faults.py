@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from gpu.fit import Reason
-from kube.errors import Conflict, Denied, KubeError, NotFound, Unavailable
+from kube.errors import Denied, KubeError, NotFound, Unavailable
 from kube.kinds import GPU_CLAIMS, GPU_CLASSES, LEASES, NODES, WEBHOOKS
 from tests.controller.cluster import H100, TENANT, Cluster
 from tests.controller.conftest import Start
@@ -238,13 +238,16 @@ async def test_a_write_that_somebody_else_overtook_is_computed_anew(
     cluster: Cluster, controller: RunningController
 ) -> None:
     async def meddle() -> None:
-        for i in range(40):
+        """Change the claim 40 times without a pause, from the moment it is there."""
+        changed = 0
+        while changed < 40:
+            change = {"metadata": {"annotations": {"n": str(changed)}}}
             try:
-                await cluster.gateway.patch(
-                    GPU_CLAIMS, "train", {"metadata": {"annotations": {"n": str(i)}}}, namespace=TENANT
-                )
-            except (NotFound, Conflict):
-                continue
+                await cluster.gateway.patch(GPU_CLAIMS, "train", change, namespace=TENANT)
+            except NotFound:
+                await asyncio.sleep(0.001)
+            else:
+                changed += 1
 
     await cluster.until_free(8)
     async with asyncio.TaskGroup() as tasks:
