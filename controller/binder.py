@@ -17,7 +17,6 @@ from controller.claim_status import Situation, claim_status, wanted_finalizers
 from controller.line import Line
 from controller.metrics import BINDS
 from controller.outages import Outages
-from controller.patches import difference
 from controller.refusals import still_refused, with_refusal
 from controller.world import Key, World, key_of
 from controller.writes import Writes
@@ -106,7 +105,7 @@ class Binder:
         if refused.expires_at > now and not any(entry.expires_at >= refused.expires_at for entry in known):
             nodes = with_refusal(claim.status.refused_nodes, refused, now=now)
             status = msgspec.structs.replace(claim.status, refused_nodes=nodes)
-            written = await self._writes.status(GPU_CLAIMS, claim.metadata, difference(claim.status, status))
+            written = await self._writes.status(GPU_CLAIMS, claim.metadata, status)
             if written is None:
                 return None
             claim = written
@@ -123,13 +122,13 @@ class Binder:
 
     async def _write_status(self, claim: GPUClaim) -> GPUClaim | None:
         key, now = key_of(claim.metadata), self._now()
-        change = difference(claim.status, claim_status(claim, self._situation(claim, now), now=now))
-        if not change:
+        status = claim_status(claim, self._situation(claim, now), now=now)
+        if status == claim.status:
             return claim
-        node_name = change.get("nodeName")
+        node_name = status.node_name if status.node_name != claim.status.node_name else None
         if node_name:
             self._sent[key] = Sent(node_name, claim.metadata.uid, claim.metadata.resource_version)
-        written = await self._writes.status(GPU_CLAIMS, claim.metadata, change)
+        written = await self._writes.status(GPU_CLAIMS, claim.metadata, status)
         if node_name:
             self._sent.pop(key, None)
             BINDS.inc()

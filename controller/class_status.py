@@ -9,7 +9,6 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from controller.patches import difference
 from controller.world import World
 from controller.writes import Writes
 from gpu.conditions import (
@@ -73,9 +72,9 @@ class ClassPublisher:
         gpu_class = self._world.classes.get(name)
         if gpu_class is None:
             return
-        change = difference(gpu_class.status, self._status_of(gpu_class))
-        if change:
-            await self._writes.status(GPU_CLASSES, gpu_class.metadata, change)
+        status = self._status_of(gpu_class)
+        if status != gpu_class.status:
+            await self._writes.status(GPU_CLASSES, gpu_class.metadata, status)
 
     def _status_of(self, gpu_class: GPUClass) -> GPUClassStatus:
         name, ledger = gpu_class.metadata.name, self._world.ledger

@@ -9,6 +9,8 @@ from typing import Any, Final, TypeVar
 from msgspec import Struct
 
 from controller.leader import Leadership
+from gpu.corekinds import ObjectMeta
+from gpu.resources import to_json
 from kube.aio import AsyncGateway
 from kube.answers import Read
 from kube.kinds import Kind
@@ -22,8 +24,8 @@ WRITES_AT_ONCE: Final = 24
 class FencedGateway:
     """Reads freely; raises LeaseLost instead of writing once the lease is not ours.
 
-    A patch here always names the resourceVersion it was computed from: the API server answers Conflict when the object has
-    changed since. The check is made again when the bytes are about to leave, as a process may be stopped while it connects. Fewer
+    What changes an object here always names the resourceVersion it was computed from: the API server answers Conflict when the
+    object has changed since. The check is made again when the bytes are about to leave, as a process may be stopped while it connects. Fewer
     writes are under way at once than there are connections: renewing the lease never waits for them.
     """
 
@@ -44,6 +46,24 @@ class FencedGateway:
         async with self._turns:
             self._leadership.require()
             return await self._gateway.replace(kind, body)
+
+    async def replace_status(self, kind: Kind[T], metadata: ObjectMeta, status: Struct) -> Read[T]:
+        """Put the status in the place of the stored one. Of a custom object the API server keeps the rest, whatever is sent of it."""
+        body = {
+            "apiVersion": kind.api_version,
+            "kind": kind.name,
+            "metadata": {
+                "name": metadata.name,
+                "uid": metadata.uid,
+                "resourceVersion": metadata.resource_version,
+            },
+            "status": to_json(status),
+        }
+        async with self._turns:
+            self._leadership.require()
+            return await self._gateway.replace(
+                kind, body, namespace=metadata.namespace or None, subresource="status"
+            )
 
     async def patch(
         self,

@@ -124,7 +124,7 @@ class GPUNodePublisher:
     async def _update(self, gpu_node: GPUNode, resources: list[NodeResource]) -> None:
         change = difference(gpu_node.status, gpu_node_status(gpu_node, resources, now=self._now()))
         if change:
-            await self._writes.status(GPU_NODES, gpu_node.metadata, change)
+            await self._writes.status_members(GPU_NODES, gpu_node.metadata, change)
 
     async def _delete(self, gpu_node: GPUNode) -> None:
         try:

@@ -55,7 +55,7 @@ class QuotaPublisher:
             return
         change = usage_change(quota, self._used_by_pool_of(key[0]))
         if change:
-            await self._writes.status(RESOURCE_QUOTAS, quota.metadata, {"used": change})
+            await self._writes.status_members(RESOURCE_QUOTAS, quota.metadata, {"used": change})
 
     def _used_by_pool_of(self, namespace: str) -> dict[str, int]:
         return {

@@ -1,6 +1,6 @@
 """A relay on loopback that stands between a client and its API server and writes down what is asked for.
 
-What RBAC calls a request (verb, resource) is read from method and path, as the API server does. One PATCH of each resource can be
+What RBAC calls a request (verb, resource) is read from method and path, as the API server does. One change of each resource can be
 answered Conflict, so that what a client does after a conflict is seen as well.
 """
 
@@ -130,7 +130,7 @@ class _Relay:
         right = right_of(request.method, request.path, request.query_string)
         if right is not None:
             self._recorder.seen.add(right)
-            if right[2] == "patch" and right[1] in self._recorder.conflicts:
+            if right[2] in ("patch", "update") and right[1] in self._recorder.conflicts:
                 self._recorder.conflicts.discard(right[1])
                 return web.json_response(CONFLICT, status=409)
         headers = [(name, value) for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -45,13 +45,17 @@ OF_A_HOP = [
 
 
 @asynccontextmanager
-async def writing(*, patched: bytes, read: bytes) -> AsyncIterator[tuple[Writes, World]]:
+async def writing(
+    *, written: bytes, read: bytes, seen: list[Request] | None = None
+) -> AsyncIterator[tuple[Writes, World]]:
     """A leader that knows of the claim, and an API server that gives these answers about it."""
+    asked = [] if seen is None else seen
 
     def script(request: Request) -> Iterable[bytes]:
         if "/gpuclaims" not in request.path:  # of the leader: nobody leads yet
             return [GONE if request.method == "GET" else reply(request.body)]
-        return [patched if request.method == "PATCH" else read]
+        asked.append(request)
+        return [read if request.method == "GET" else written]
 
     def ignore(kind: Any, event: Any) -> None:
         """Nobody listens."""
@@ -65,12 +69,28 @@ async def writing(*, patched: bytes, read: bytes) -> AsyncIterator[tuple[Writes,
             yield Writes(FencedGateway(gateway, leadership), world), world
 
 
-async def change(writes: Writes) -> GPUClaim | None:
-    return await writes.status(GPU_CLAIMS, CLAIM.metadata, {"nodeName": "n1"})
+Change = Callable[[Writes], Awaitable[GPUClaim | None]]
 
 
-async def test_a_claim_that_is_gone_gives_its_units_back() -> None:
-    async with writing(patched=GONE, read=GONE) as (writes, world):
+async def _whole_status(writes: Writes) -> GPUClaim | None:
+    return await writes.status(GPU_CLAIMS, CLAIM.metadata, CLAIM.status)
+
+
+async def _part_of_status(writes: Writes) -> GPUClaim | None:
+    return await writes.status_members(GPU_CLAIMS, CLAIM.metadata, {"nodeName": "n1"})
+
+
+async def _finalizers(writes: Writes) -> GPUClaim | None:
+    return await writes.metadata(GPU_CLAIMS, CLAIM.metadata, {"finalizers": []})
+
+
+@pytest.fixture(params=[_whole_status, _part_of_status, _finalizers], ids=lambda change: change.__name__)
+def change(request: pytest.FixtureRequest) -> Change:
+    return request.param  # type: ignore[no-any-return]
+
+
+async def test_a_claim_that_is_gone_gives_its_units_back(change: Change) -> None:
+    async with writing(written=GONE, read=GONE) as (writes, world):
         assert await change(writes) is None
 
     assert world.claims == {}
@@ -78,8 +98,10 @@ async def test_a_claim_that_is_gone_gives_its_units_back() -> None:
 
 
 @pytest.mark.parametrize("answer", OF_A_HOP)
-async def test_a_404_that_names_no_object_takes_nothing_from_a_living_claim(answer: bytes) -> None:
-    async with writing(patched=answer, read=answer) as (writes, world):
+async def test_a_404_that_names_no_object_takes_nothing_from_a_living_claim(
+    change: Change, answer: bytes
+) -> None:
+    async with writing(written=answer, read=answer) as (writes, world):
         with pytest.raises(NotServed):
             await change(writes)
 
@@ -87,8 +109,8 @@ async def test_a_404_that_names_no_object_takes_nothing_from_a_living_claim(answ
 
 
 @pytest.mark.parametrize("answer", OF_A_HOP)
-async def test_nor_does_one_that_answers_the_look_after_a_conflict(answer: bytes) -> None:
-    async with writing(patched=CHANGED, read=answer) as (writes, world):
+async def test_nor_does_one_that_answers_the_look_after_a_conflict(change: Change, answer: bytes) -> None:
+    async with writing(written=CHANGED, read=answer) as (writes, world):
         with pytest.raises(KubeError):
             await change(writes)
 
@@ -97,25 +119,37 @@ async def test_nor_does_one_that_answers_the_look_after_a_conflict(answer: bytes
 
 @pytest.mark.parametrize("answer", [NO_NAMESPACE, GONE], ids=["no namespace", "no such subresource"])
 async def test_a_claim_that_can_be_read_keeps_its_units_whatever_a_write_does_not_find(
-    answer: bytes,
+    change: Change, answer: bytes
 ) -> None:
-    async with writing(patched=answer, read=reply(STORED)) as (writes, world):
+    async with writing(written=answer, read=reply(STORED)) as (writes, world):
         with pytest.raises(NotFound):
             await change(writes)
 
     assert world.ledger.claims_on("n1") == (("t", "train"),)
 
 
-async def test_a_claim_that_changed_meanwhile_is_known_as_it_is_when_the_conflict_is_told() -> None:
-    async with writing(patched=CHANGED, read=reply(STORED)) as (writes, world):
+async def test_a_claim_that_changed_meanwhile_is_known_as_it_is_when_the_conflict_is_told(
+    change: Change,
+) -> None:
+    async with writing(written=CHANGED, read=reply(STORED)) as (writes, world):
         with pytest.raises(Conflict):
             await change(writes)
 
     assert world.claims["t", "train"].metadata.resource_version == "9"
 
 
-async def test_a_claim_that_was_deleted_between_two_changes_is_gone() -> None:
-    async with writing(patched=CHANGED, read=GONE) as (writes, world):
+async def test_what_was_decided_on_an_older_version_is_not_sent_again(change: Change) -> None:
+    seen: list[Request] = []
+    async with writing(written=CHANGED, read=reply(STORED), seen=seen) as (writes, _):
+        with pytest.raises(Conflict):
+            await change(writes)
+
+    sent = [request.json["metadata"]["resourceVersion"] for request in seen if request.method != "GET"]
+    assert sent == ["5"]
+
+
+async def test_a_claim_that_was_deleted_between_two_changes_is_gone(change: Change) -> None:
+    async with writing(written=CHANGED, read=GONE) as (writes, world):
         assert await change(writes) is None
 
     assert world.ledger.claims_on("n1") == ()

@@ -42,6 +42,28 @@ def test_a_custom_object_is_not_written_without_a_resource_version(
         assert refused.causes == [("FieldValueInvalid", "metadata.resourceVersion", told)]
 
 
+def test_a_status_that_is_put_alone_leaves_the_rest_of_a_custom_object_as_it_is(
+    wire: Wire, claim: dict[str, Any], namespace: str
+) -> None:
+    labels = {"metadata": {"labels": {"team": "a"}, "resourceVersion": claim["metadata"]["resourceVersion"]}}
+    before = wire.patch(GPU_CLAIMS, "one", labels, namespace=namespace).json
+    who = {key: before["metadata"][key] for key in ("name", "uid", "resourceVersion")}
+    body = {"metadata": who | {"labels": {"team": "b"}}, "status": {"nodeName": "n1"}}
+    options = {"namespace": namespace, "subresource": "status"}
+
+    put = wire.put(GPU_CLAIMS, body, fieldValidation="Strict", **options)
+    again = wire.put(GPU_CLAIMS, body, **options)
+    of_another = wire.put(GPU_CLAIMS, {**body, "metadata": put.json["metadata"] | {"uid": "x"}}, **options)
+
+    assert put.code == 200
+    assert put.json["status"] == {"nodeName": "n1"}
+    assert put.json["spec"] == before["spec"]
+    for kept in ("labels", "uid", "creationTimestamp", "generation"):
+        assert put.json["metadata"][kept] == before["metadata"][kept]
+    assert again.code == 409, "the version it names is old"
+    assert of_another.code == 409, "it means another object that had the name"
+
+
 def test_a_built_in_object_is_written_without_a_resource_version(wire: Wire, name: str) -> None:
     node = wire.create(NODES, {"metadata": {"name": name}}).json
     codes = []

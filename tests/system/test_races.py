@@ -9,6 +9,7 @@ import pytest
 
 from controller.fenced import FencedGateway
 from controller.leader import Leadership, LeaseTimes
+from gpu.resources import GPUClaimStatus, to_json
 from kube import config
 from kube.aio import AsyncGateway
 from kube.errors import Conflict
@@ -32,11 +33,15 @@ async def test_a_status_that_was_computed_from_an_older_version_is_not_written(
         leadership = Leadership(gateway, namespace="gpu-portal-system", identity="x", times=LeaseTimes())
         await leadership.acquire()
 
+        leader = FencedGateway(gateway, leadership)
+        status = GPUClaimStatus(node_name="n2")
         with pytest.raises(Conflict):
-            await FencedGateway(gateway, leadership).patch(
+            await leader.replace_status(GPU_CLAIMS, decided_on.metadata, status)
+        with pytest.raises(Conflict):
+            await leader.patch(
                 GPU_CLAIMS,
                 "train",
-                {"status": {"nodeName": "n2"}},
+                {"status": to_json(status)},
                 resource_version=decided_on.metadata.resource_version,
                 namespace=TENANT,
                 subresource="status",

@@ -16,6 +16,7 @@ LEDGER: Final = (
 BUDGETS: Final = ("tests/gpu/test_budgets.py",)
 ORDERS: Final = ("tests/controller/test_orders.py", "tests/controller/test_holds.py")
 FAILOVER: Final = ("tests/controller/test_leader.py", "tests/controller/test_faults.py")
+WRITES: Final = ("tests/controller/test_writes.py",)
 NODES: Final = ("tests/controller/test_nodes.py",)
 WORLD: Final = ("tests/controller/test_world.py",)
 LANES: Final = ("tests/controller/test_lanes.py",)
@@ -57,6 +58,17 @@ MUTANTS: Final = (
         '{**change.get("metadata", {}), "resourceVersion": resource_version}',
         '{**change.get("metadata", {})}',
         ("tests/system/test_races.py",),
+    ),
+    Mutant(
+        "a status is written again over what changed meanwhile",
+        "controller/writes.py",
+        "            if await self._is_gone(kind, metadata):\n                return None\n            raise\n",
+        "            if await self._is_gone(kind, metadata):\n                return None\n"
+        "            now = (await self._gateway.get(kind, metadata.name, namespace=metadata.namespace)).object\n"
+        "            status = {'status': {'nodeName': 'n1'}}\n"
+        "            answer = await self._gateway.patch(kind, metadata.name, status, namespace=metadata.namespace,"
+        " subresource='status', resource_version=now.metadata.resource_version)\n",
+        WRITES,
     ),
     Mutant(
         "a node that is gone is kept",
