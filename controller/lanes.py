@@ -7,7 +7,6 @@ being worked on runs it once more afterwards, however often it was pushed.
 from __future__ import annotations
 
 import asyncio
-import math
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
@@ -18,6 +17,7 @@ import structlog
 
 from controller.leader import LeaseLost
 from controller.metrics import LANE_FAILURES
+from controller.pace import Pace
 from kube.errors import Conflict, KubeError, Unavailable
 
 K = TypeVar("K", bound=Hashable)
@@ -51,8 +51,8 @@ class Lanes(Generic[K]):
     """Run ``work(key)`` for pushed keys: first pushed, first run; one run of a key at a time; at most ``width`` runs together.
 
     Work that raises is run again after a growing pause, so every object is looked at until it agrees with the ledger.
-    ``interval_seconds`` is the least time between two runs of one key. ``runs_a_second`` is what all keys share when they are pushed
-    without end: the more of them, the less often each; a single one is run at once.
+    ``interval_seconds`` is the least time between two runs of one key, ``pace`` what all keys share when they are pushed without end;
+    one that has not run of late is run at once.
     """
 
     def __init__(
@@ -63,14 +63,14 @@ class Lanes(Generic[K]):
         tasks: asyncio.TaskGroup,
         width: int = 32,
         interval_seconds: float = 0.0,
-        runs_a_second: float = math.inf,
+        pace: Pace | None = None,
     ) -> None:
         self._name = name
         self._work = work
         self._tasks = tasks
         self._width = width
         self._interval_seconds = interval_seconds
-        self._runs_a_second = runs_a_second
+        self._pace = pace
         self._lanes: dict[K, Lane] = {}
         self._queue: deque[K] = deque()
         self._attempts: dict[K, int] = {}  # failures in a row
@@ -137,7 +137,8 @@ class Lanes(Generic[K]):
             log.exception("work failed, will try again", lane=self._name, key=key)
             return self._failed(key, None)
         self._attempts.pop(key, None)
-        return max(self._interval_seconds, len(self._lanes) / self._runs_a_second)
+        pause = self._pace.pause_after_run(len(self._lanes)) if self._pace else 0.0
+        return max(self._interval_seconds, pause)
 
     def _failed(self, key: K, error: KubeError | None) -> float:
         LANE_FAILURES.labels(self._name).inc()

@@ -15,6 +15,7 @@ from controller.lanes import Lanes
 from controller.line import place_of
 from controller.options import Timings
 from controller.outages import Outages
+from controller.pace import Pace
 from controller.quota_usage import QuotaPublisher, published_keys
 from controller.refusals import RefusalMemory, refusal_in
 from controller.world import Key, World
@@ -25,8 +26,6 @@ from kube.kinds import GPU_CLASSES, GPU_NODES, NAMESPACES, NODES, PODS, RESOURCE
 from kube.watching import Event, EventType
 
 QUOTA_INTERVAL_SECONDS: Final = 0.25
-CLASS_STATUSES_A_SECOND: Final = 20.0
-"""Every order changes what some classes publish, and each such write costs the API server as much as an order does."""
 SLOW_SECONDS: Final = 5.0
 
 
@@ -59,7 +58,8 @@ class Rounds:
             tasks=tasks,
             width=1,
             interval_seconds=timings.class_status_seconds,
-            runs_a_second=CLASS_STATUSES_A_SECOND,
+            # Every order changes what some classes publish, and each such write costs the API server as much as an order does.
+            pace=Pace(rush=20, lasting=5, allowance=60, round_seconds=4, clock=clock),
         )
         self._quotas: Lanes[Key] = Lanes(
             "quotas", QuotaPublisher(writes, world).look, tasks=tasks, interval_seconds=QUOTA_INTERVAL_SECONDS

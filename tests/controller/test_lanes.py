@@ -7,6 +7,7 @@ import pytest
 from controller import lanes
 from controller.lanes import Lanes
 from controller.leader import LeaseLost
+from controller.pace import Pace
 from kube.errors import Conflict, Unavailable
 
 
@@ -119,7 +120,8 @@ async def test_keys_that_are_all_wanted_share_the_runs_of_a_second() -> None:
     loop = asyncio.get_running_loop()
 
     async with asyncio.TaskGroup() as tasks:
-        lane = Lanes("test", work, tasks=tasks, width=1, runs_a_second=100.0)
+        pace = Pace(rush=100, lasting=100, allowance=0, round_seconds=1, clock=loop.time)
+        lane = Lanes("test", work, tasks=tasks, width=1, pace=pace)
         before = loop.time()
         for key in "abcdefgh":
             lane.push(key)
