@@ -72,7 +72,7 @@ async def test_a_new_authority_is_published_before_anything_signed_by_it_is_met(
     listen: Listen,
 ) -> None:
     files = issue_to(tmp_path, "first")
-    tls = WebhookTls(given(files), check_seconds=0.02, overlap_seconds=0.5)
+    tls = WebhookTls(given(files), check_seconds=0.02, overlap_seconds=2.0)
     port = await listen(tls)
     first = tls.ca
     published = asyncio.Event()
