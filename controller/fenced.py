@@ -24,9 +24,9 @@ WRITES_AT_ONCE: Final = 24
 class FencedGateway:
     """Reads freely; raises LeaseLost instead of writing once the lease is not ours.
 
-    What changes an object here always names the resourceVersion it was computed from: the API server answers Conflict when the
-    object has changed since. The check is made again when the bytes are about to leave, as a process may be stopped while it connects. Fewer
-    writes are under way at once than there are connections: renewing the lease never waits for them.
+    A patch or a status here always names the resourceVersion it was computed from: the API server answers Conflict when the object
+    has changed since. The check is made again when the bytes are about to leave, as a process may be stopped while it connects.
+    Fewer writes are under way at once than there are connections: renewing the lease never waits for them.
     """
 
     def __init__(self, gateway: AsyncGateway, leadership: Leadership) -> None:

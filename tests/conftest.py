@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 pytest_plugins = [
+    "tests.fixtures.kubectl",
     "tests.fixtures.people",
     "tests.fixtures.postgres",
     "tests.fixtures.redis",

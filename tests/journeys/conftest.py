@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -64,14 +62,3 @@ def arrives(browser: Browser, stack: RunningStack) -> Iterator[Callable[..., Per
     for person in people:
         person.context.close()
     assert [trouble for person in people for trouble in person.troubles] == []
-
-
-@pytest.fixture(scope="session")
-def kubectl() -> None:
-    """Skip where kubectl is missing, or fail where everything is required."""
-    if shutil.which("kubectl"):
-        return
-    reason = "needs kubectl on the PATH (Debian: apt-get install kubernetes-client)"
-    if os.environ.get("BROWSER") == "required":
-        pytest.fail(reason)
-    pytest.skip(reason)

@@ -37,14 +37,12 @@ class Way:
             try:
                 look()
             except AssertionError:
-                if time.monotonic() > deadline:
+                if self.has_script or time.monotonic() > deadline:
                     raise
             else:
                 return
-            if (
-                not self.has_script
-            ):  # only now: a page that is still on its way to the answer cannot be reloaded
-                page.reload()
+            # Only now: a page that is still on its way to the answer cannot be reloaded.
+            page.reload()
 
 
 @pytest.fixture(params=[Way(True), Way(False)], ids=lambda way: way.name)
@@ -91,13 +89,16 @@ def test_alice_orders_holds_and_releases(arrive: Callable[[str], Person], way: W
     fills(page, offer=OFFER, count=2, name=claim)
     if way.has_script:
         expect(page.locator("#verdict .pill").first).to_contain_text("fits", ignore_case=True)
+    asked_at = time.monotonic()
     page.locator("#order-button").click()
 
     page.wait_for_url(f"**{HOLDS}**")
     if not page.url.endswith(HOLDS):
         page.goto(alice.stack.url + HOLDS)
     way.sees(page, lambda: expect(row_of(page, claim)).to_contain_text("Held", timeout=2_000))
+    held_after = time.monotonic() - asked_at
     way.sees(stock, lambda: expect(free_on(stock)).to_have_text("2", timeout=2_000))
+    assert held_after < 3, "it took far longer than a second"
 
     row_of(page, claim).get_by_role("link", name=f"Release {claim}").click()
     page.get_by_role("button", name=re.compile("^Release 2 ×")).click()
@@ -113,22 +114,19 @@ def test_a_hold_appears_without_a_reload_in_under_a_second(
     page = watching.goes_to(HOLDS)
     page.evaluate("window.sameDocument = true")
     expect(row_of(page, "notebook")).to_be_visible()
+    form = ordering.goes_to(f"{ORDER}?class={OFFER}")
+    fills(form, offer=OFFER, count=1, name="seen-live")
 
-    def seconds_until_seen(claim: str) -> float:
-        form = ordering.goes_to(f"{ORDER}?class={OFFER}")
-        fills(form, offer=OFFER, count=1, name=claim)
-        try:
-            form.locator("#order-button").click(no_wait_after=True)
-            asked_at = time.monotonic()
-            expect(row_of(page, claim)).to_contain_text("Held")
-            return time.monotonic() - asked_at
-        finally:
-            stack.kubectl("delete", "gpuclaim", "-n", "tenant-acme", claim, "--ignore-not-found")
+    try:
+        form.locator("#order-button").click(no_wait_after=True)
+        asked_at = time.monotonic()
+        expect(row_of(page, "seen-live")).to_contain_text("Held")
+        seconds = time.monotonic() - asked_at
+    finally:
+        stack.kubectl("delete", "gpuclaim", "-n", "tenant-acme", "seen-live", "--ignore-not-found")
 
-    # A busy machine may be late once or twice, not three times.
-    assert any(seconds_until_seen(f"seen-live-{number}") < 1.0 for number in range(3))
-    for number in range(3):
-        expect(row_of(page, f"seen-live-{number}")).to_have_count(0)
+    assert seconds < 1.0
+    expect(row_of(page, "seen-live")).to_have_count(0)
     assert page.evaluate("window.sameDocument") is True
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -15,9 +14,7 @@ import pytest
 
 from tests.kube.servers import RunningServer
 
-KUBECTL = shutil.which("kubectl")
-
-pytestmark = pytest.mark.skipif(KUBECTL is None, reason="kubectl is not installed")
+pytestmark = pytest.mark.usefixtures("kubectl")
 
 CLASS = """\
 apiVersion: gpu.cozystack.io/v1alpha1
@@ -47,10 +44,10 @@ def environment(dev_server: RunningServer, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def kubectl(environment: dict[str, str]) -> Kubectl:
+def kubectl(kubectl: None, environment: dict[str, str]) -> Kubectl:
     def run(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [str(KUBECTL), *arguments],
+            ["kubectl", *arguments],
             input=given,
             env=environment,
             capture_output=True,
@@ -155,7 +152,7 @@ def test_delete_waits_until_the_object_is_gone(kubectl: Kubectl, name: str) -> N
 
 def test_watch_prints_a_row_per_change(kubectl: Kubectl, environment: dict[str, str], name: str) -> None:
     kubectl("apply", "-f", "-", given=class_yaml(name))
-    command = [str(KUBECTL), "get", "gpuclasses", "-w", "--field-selector", f"metadata.name={name}"]
+    command = ["kubectl", "get", "gpuclasses", "-w", "--field-selector", f"metadata.name={name}"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, bufsize=0) as watching:
         assert watching.stdout is not None
         lines = Lines(watching.stdout)
