@@ -1,4 +1,4 @@
-"""The Celery application: `celery -A portal worker` and `celery -A portal beat`."""
+"""The Celery application: `python manage.py worker` and `celery -A portal beat`."""
 
 from __future__ import annotations
 

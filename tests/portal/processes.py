@@ -82,8 +82,7 @@ class Portal:
         return self.start("mirror", "manage.py", "mirror", **environment)
 
     def worker(self, **environment: str) -> subprocess.Popen[bytes]:
-        command = ["-m", "celery", "-A", "portal", "worker", "--pool", "threads", "--concurrency", "2"]
-        return self.start("worker", *command, "--without-gossip", "--without-mingle", **environment)
+        return self.start("worker", "manage.py", "worker", **environment)
 
     def beat(self, **environment: str) -> subprocess.Popen[bytes]:
         schedule = str(self.folder / "beat")
@@ -115,11 +114,21 @@ class Portal:
         return (self.folder / f"{name}.log").read_text()
 
     def stop(self) -> None:
+        """Ask every process to stop. Raises TimeoutExpired for one that does not, when all are gone."""
         for process in self._running:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-        for process in self._running:
-            process.wait(timeout=20)
+        with ExitStack() as stack:
+            for process in self._running:
+                stack.callback(_ended, process)
+
+
+def _ended(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(timeout=20)
+    finally:
+        process.kill()
+        process.wait()
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from datetime import timedelta
 
 import redis
@@ -156,3 +157,20 @@ def test_a_worker_that_takes_nothing_ends_itself(portal: Portal) -> None:
 
     assert worker.wait(timeout=40) == deaf_worker.EXIT_CODE
     assert "none is taken" in portal.log("worker")
+
+
+def test_a_worker_stops_when_asked_while_redis_is_away(portal: Portal) -> None:
+    """A worker that had something to say when Redis went must not wait for Redis with its last word."""
+    portal.environment = {"PULSE_SECONDS": "1.5"}
+    worker = portal.worker()
+    portal.beat()
+    until(lambda: portal.rows(Pulse).filter(process="worker").exists(), what="the worker works", seconds=40)
+
+    portal.redis.freeze()
+    time.sleep(3)
+    portal.redis.kill()
+    time.sleep(1)
+    worker.send_signal(signal.SIGTERM)
+
+    # Its exit code is kombu's: it may fail to give the tasks it had taken back to a Redis that is away.
+    worker.wait(timeout=15)

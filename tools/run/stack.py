@@ -81,9 +81,7 @@ class Stack:
         return self._python("mirror", "manage.py", "mirror")
 
     def worker(self) -> Child:
-        # Threads: the demo needs no second process, and one that is killed leaves no children behind.
-        command = ["-m", "celery", "-A", "portal", "worker", "--pool", "threads", "--concurrency", "2"]
-        return self._python("worker", *command, "--loglevel", "INFO", "--without-gossip", "--without-mingle")
+        return self._python("worker", "manage.py", "worker")
 
     def beat(self) -> Child:
         schedule = str(self.data.root / "beat-schedule")
