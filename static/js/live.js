@@ -6,7 +6,17 @@
   let lostAt = Date.now();
   const said = new Map();
 
-  const refresh = () => htmx.trigger(document.body, "refresh");
+  // What was told, by the name that fragments wait for, and what was told when a request was sent: numbers of one count.
+  const NEWS = ["budget", "claims", "classes", "nodes", "stale"];
+  const told = new Map();
+  const asked = new WeakMap();
+  let count = 0;
+  const tell = (name) => told.set(name, ++count);
+
+  function refresh() {
+    tell("refresh");
+    htmx.trigger(document.body, "refresh");
+  }
 
   function announce(text) {
     const line = document.getElementById("announce");
@@ -31,6 +41,7 @@
   const connect = htmx.createEventSource;
   htmx.createEventSource = (url) => {
     const source = connect(url);
+    for (const name of NEWS) source.addEventListener(name, () => tell(`sse:${name}`));
     source.addEventListener("stale", () => {
       hears(false);
       lostAt = 0;
@@ -42,6 +53,14 @@
     });
     return source;
   };
+
+  // What is told while an answer is on its way may not be in it, and the element that heard it leaves with that answer: the one
+  // that comes instead asks once more.
+  document.addEventListener("htmx:beforeSend", (event) => asked.set(event.detail.xhr, count));
+  document.addEventListener("htmx:afterSettle", ({ detail: { elt, xhr } }) => {
+    const names = (elt.getAttribute?.("hx-trigger") || "").split(/[\s,]+/);
+    if (names.some((name) => told.get(name) > asked.get(xhr))) htmx.trigger(elt, names.find((name) => name.startsWith("sse:")));
+  });
 
   // What happened before the stream was open was not heard.
   document.addEventListener("htmx:sseOpen", () => {

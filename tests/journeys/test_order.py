@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
 from tests.journeys.browsing import Person
+from tests.journeys.rest import Client
 from tests.journeys.stack import RunningStack
 
 OFFER = "a100-80g"
@@ -199,3 +200,51 @@ def test_no_tenant_opens_the_hosters_pages(arrive: Callable[[str], Person]) -> N
         answer = alice.page.goto(alice.stack.url + path)
         assert answer is not None
         assert answer.status == 404, path
+
+
+def test_a_change_during_a_slow_refetch_is_shown(arrives: Callable[..., Person], stack: RunningStack) -> None:
+    """What is told while an answer is on its way that does not know it yet must not be lost with that answer."""
+    page = arrives("hoster").goes_to("/")
+    expect(free_on(page)).to_have_text("4")
+    alice = Client(stack, "alice")
+    kept_back: list[tuple[Route, APIResponse]] = []
+
+    def keep_back(route: Route) -> None:
+        if kept_back or route.request.headers.get("hx-target") != "cards":
+            route.continue_()
+        else:
+            kept_back.append((route, route.fetch()))
+
+    def order(name: str) -> None:
+        status, body = alice.order("tenant-acme", name, class_name=OFFER)
+        assert status == 201, body
+
+    page.route(re.compile(r"/$"), keep_back)
+    try:
+        order("slow-one")
+        wait_until(page, lambda: bool(kept_back))
+        order("slow-two")
+        wait_until(page, lambda: bound(stack, "slow-two"))
+        page.wait_for_timeout(1_000)  # all nudges of both orders have come and gone
+        route, answer = kept_back[0]
+        route.fulfill(response=answer)
+
+        expect(free_on(page)).to_have_text("2")
+    finally:
+        for name in ("slow-one", "slow-two"):
+            alice.release("tenant-acme", name)
+
+
+def bound(stack: RunningStack, name: str) -> bool:
+    claims = stack.objects("gpuclaims", "-n", "tenant-acme")
+    return any(
+        claim["metadata"]["name"] == name and claim.get("status", {}).get("nodeName") for claim in claims
+    )
+
+
+def wait_until(page: Page, look: Callable[[], bool]) -> None:
+    """Look again and again; the browser goes on meanwhile."""
+    deadline = time.monotonic() + 20
+    while not look():
+        assert time.monotonic() < deadline, "waited in vain"
+        page.wait_for_timeout(50)
